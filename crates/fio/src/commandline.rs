@@ -152,8 +152,8 @@ impl<'a> Reader<'a> {
             let switches = switches::SWITCHES.iter().map(|switch| switch.name);
             switches.chain(options::all().flat_map(options::Entry::names))
         };
-        let begins = |full: &&str| name.len() > 1 && full.starts_with(name);
-        let mut longer: Vec<_> = names().filter(begins).collect();
+        let mut longer: Vec<_> =
+            names().filter(|full| name.len() > 1 && full.starts_with(name)).collect();
         longer.dedup();
         match longer[..] {
             [only] => self.named(only),

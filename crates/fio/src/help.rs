@@ -85,10 +85,10 @@ fn engines(words: &str) -> Result<String, FioError> {
         return Err(unknown("not an engine of fio", near.map(String::from)));
     }
     let Some(option) = option else {
-        let line = |entry: &EngineEntry| {
-            format!("{}: {}\n", entry.names.join(", "), standing(entry.standing))
-        };
-        return Ok(found.into_iter().map(line).collect());
+        return Ok(found
+            .into_iter()
+            .map(|entry| format!("{}: {}\n", entry.names.join(", "), standing(entry.standing)))
+            .collect());
     };
     let Some(entry) = options::engine_option(option) else {
         let all = ENGINE_OPTIONS.iter().flat_map(|group| group.entries).flat_map(Entry::names);

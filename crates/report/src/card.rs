@@ -186,8 +186,9 @@ fn subject(run: &Run) -> (String, String) {
         (None, true) => "a virtual drive".to_string(),
         (None, false) => "unknown drive".to_string(),
     };
-    let shown = |fact: &String| !name.starts_with(fact.as_str()) && !fact.contains("unknown");
-    let details = facts::drive(run, false).into_iter().filter(shown);
+    let details = facts::drive(run, false)
+        .into_iter()
+        .filter(|fact| !name.starts_with(fact.as_str()) && !fact.contains("unknown"));
     let details: Vec<String> = [run.method.clone()].into_iter().chain(details).take(5).collect();
     (name, details.join(" \u{b7} "))
 }

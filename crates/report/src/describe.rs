@@ -50,8 +50,9 @@ fn mix(mix: &Mix) -> String {
     }
     let total = mix.total().max(1) as f64;
     let kinds = workload::OpKind::ALL.into_iter().filter(|k| mix.weight(*k) > 0);
-    let share = |k| format!("{:.0}% {}", 100.0 * f64::from(mix.weight(k)) / total, k.name());
-    kinds.map(share).collect::<Vec<_>>().join(" ")
+    let shares =
+        kinds.map(|k| format!("{:.0}% {}", 100.0 * f64::from(mix.weight(k)) / total, k.name()));
+    shares.collect::<Vec<_>>().join(" ")
 }
 
 fn blocks(blocks: &BlockSizes) -> String {

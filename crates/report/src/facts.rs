@@ -282,9 +282,10 @@ pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     let said = |finding: &&Finding| stall && finding.kind == FindingKind::Stalled;
     for finding in run.warnings.iter().filter(|finding| !said(finding)) {
         let workload = finding.workload.as_deref().map(|name| run.naming().workload(name, None));
-        let same =
-            |d: &&mut Doubt<'_>| d.finding.kind == finding.kind && d.finding.level == finding.level;
-        match doubts.iter_mut().find(same) {
+        match doubts
+            .iter_mut()
+            .find(|d| d.finding.kind == finding.kind && d.finding.level == finding.level)
+        {
             Some(doubt) => doubt.workloads.extend(workload),
             None => {
                 let workloads = workload.into_iter().collect();

@@ -168,9 +168,9 @@ fn latencies(profile: &LatencyProfile) -> Latency {
 
 /// The share of reads in a mix: from the issued workload, otherwise from its name.
 fn read_percent(run: &Run, row: &Row<'_>) -> Option<f64> {
-    let is_row = |cell: &CellKey| names::row_of(cell) == row.key;
-    let issued =
-        run.known_workloads().find(|w| MetricKey::parse(&w.name).as_cell().is_some_and(is_row));
+    let issued = run.known_workloads().find(|w| {
+        MetricKey::parse(&w.name).as_cell().is_some_and(|cell| names::row_of(cell) == row.key)
+    });
     let from_mix = issued.filter(|w| w.mix.read + w.mix.write > 0).map(|w| {
         let total = f64::from(w.mix.read) + f64::from(w.mix.write);
         100.0 * f64::from(w.mix.read) / total

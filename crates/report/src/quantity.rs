@@ -53,11 +53,10 @@ pub(crate) fn share(value: f64) -> String {
 /// The ends of a range in the unit of the value beside it, `6932-7100`; with their units if these
 /// differ.
 pub(crate) fn range(unit: Unit, value: f64, [low, high]: [f64; 2]) -> String {
-    let of = |value: f64| {
+    match [value, low, high].map(|value| {
         let shown = show(unit, value);
         shown.split_once(' ').map(|(n, unit)| (n.to_string(), unit.to_string()))
-    };
-    match [value, low, high].map(of) {
+    }) {
         [Some((_, unit)), Some((low, unit_low)), Some((high, unit_high))]
             if unit == unit_low && unit == unit_high =>
         {

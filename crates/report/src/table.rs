@@ -188,17 +188,19 @@ impl Table {
     }
 
     fn widths(&self) -> Vec<usize> {
-        let bound = |cell: &&Cell| !cell.free;
-        let cells = |column| self.rows.iter().filter_map(move |r| r.get(column)).filter(bound);
-        let width = |column| cells(column).map(Cell::width).max().unwrap_or(0);
-        (0..self.columns.len()).map(width).collect()
+        let cells =
+            |column| self.rows.iter().filter_map(move |r| r.get(column)).filter(|cell| !cell.free);
+        (0..self.columns.len())
+            .map(|column| cells(column).map(Cell::width).max().unwrap_or(0))
+            .collect()
     }
 
     fn row_width(&self, row: &[Cell], widths: &[usize]) -> usize {
-        let width = |(cell, bound): (&Cell, &usize)| {
-            if cell.free { cell.width() + self.gap } else { bound + self.gap }
-        };
-        row.iter().zip(widths).map(width).sum::<usize>().saturating_sub(self.gap)
+        row.iter()
+            .zip(widths)
+            .map(|(cell, bound)| if cell.free { cell.width() + self.gap } else { bound + self.gap })
+            .sum::<usize>()
+            .saturating_sub(self.gap)
     }
 
     fn render_row(&self, row: &[Cell], widths: &[usize], style: &Style) -> String {

@@ -47,7 +47,7 @@ pub fn run() -> Option<ExitCode> {
     let interrupt = interrupt::Run::begin();
     let mut second = start().ok()?;
     let end = announce_end(&second);
-    let mut asked = None;
+    let mut interrupted_at = None;
     loop {
         match second.try_wait() {
             Ok(None) => {}
@@ -56,11 +56,11 @@ pub fn run() -> Option<ExitCode> {
             Err(error) => return Some(Failure::from(error).report()),
         }
         if interrupt.flag().load(Ordering::SeqCst) {
-            if asked.is_none() {
+            if interrupted_at.is_none() {
                 // It may have ended, and the terminal may have sent it the same signal.
                 let _ = kill_process(Pid::from_child(&second), Signal::TERM);
             }
-            if asked.get_or_insert_with(Instant::now).elapsed() >= END_MAX {
+            if interrupted_at.get_or_insert_with(Instant::now).elapsed() >= END_MAX {
                 // The kernel may hold it.
                 let _ = second.kill();
                 return Some(ExitCode::from(INTERRUPTED));
@@ -77,15 +77,14 @@ pub fn run() -> Option<ExitCode> {
 fn announce_end(process: &Child) -> Receiver<()> {
     let (sender, end) = channel();
     let pid = Pid::from_child(process);
-    let wait = move || {
+    // Without a thread, the end is looked for.
+    let _ = thread::Builder::new().spawn(move || {
         // It is left to the other thread, which may still send it a signal.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while waitid(WaitId::Pid(pid), options).is_err_and(|error| error == Errno::INTR) {}
         // Nobody may wait for it any more.
         let _ = sender.send(());
-    };
-    // Without a thread, the end is looked for.
-    let _ = thread::Builder::new().spawn(wait);
+    });
     end
 }
 
@@ -98,9 +97,9 @@ fn start() -> io::Result<Child> {
 
 /// Whether this is the second process, which then ends with the first.
 fn is_second() -> bool {
-    let first = || std::env::var(FIRST).ok()?.parse::<u32>().ok();
+    let first = std::env::var(FIRST).ok().and_then(|id| id.parse::<u32>().ok());
     // Programs started by the second process inherit the variable.
-    let is_second = first() == Some(parent_id());
+    let is_second = first == Some(parent_id());
     if is_second {
         // Without it, the command is completed after a kill of the first process.
         let _ = set_parent_process_death_signal(Some(Signal::KILL));

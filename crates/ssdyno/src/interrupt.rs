@@ -90,20 +90,21 @@ impl Limit {
         if thread::current().name() == Some(SCREEN_THREAD) {
             return Limit { _done: None };
         }
-        let quits_at_once = |all: &Signals| all.quits_at_once.load(Ordering::SeqCst);
-        if !is_asked() && SIGNALS.get().is_none_or(quits_at_once) {
+        if !is_asked() && SIGNALS.get().is_none_or(|all| all.quits_at_once.load(Ordering::SeqCst)) {
             return Limit { _done: None };
         }
         let (done, waiting) = channel::<()>();
-        let watch = move || {
-            let mut asked = None;
+        let watch = thread::Builder::new().spawn(move || {
+            let mut interrupted_at = None;
             while waiting.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                if is_asked() && asked.get_or_insert_with(Instant::now).elapsed() >= OUTPUT_MAX {
+                if is_asked()
+                    && interrupted_at.get_or_insert_with(Instant::now).elapsed() >= OUTPUT_MAX
+                {
                     low_level::exit(INTERRUPTED.into());
                 }
             }
-        };
-        Limit { _done: thread::Builder::new().spawn(watch).is_ok().then_some(done) }
+        });
+        Limit { _done: watch.is_ok().then_some(done) }
     }
 }
 

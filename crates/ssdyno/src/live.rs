@@ -39,9 +39,9 @@ fn bar_style(template: &str) -> Result<ProgressStyle, TemplateError> {
 
 /// A bar on stderr; nothing is drawn unless that is a terminal.
 fn bar(length: Option<u64>, template: &str, hidden: bool) -> ProgressBar {
-    let drawn =
+    let target =
         if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
-    let bar = ProgressBar::with_draw_target(length, drawn);
+    let bar = ProgressBar::with_draw_target(length, target);
     if let Ok(style) = bar_style(template) {
         bar.set_style(style);
     }
@@ -135,13 +135,13 @@ impl Live {
 
     fn show(&mut self, what: &str) {
         let elapsed = self.began.elapsed().as_secs_f64();
-        let done = self.simulated.unwrap_or(elapsed);
-        let eta = match left(elapsed, done, self.seconds) {
+        let plan_elapsed = self.simulated.unwrap_or(elapsed);
+        let eta = match left(elapsed, plan_elapsed, self.seconds) {
             None => units::span(elapsed),
             Some(left) if left > 1.0 => format!("{} left", units::span(left.round())),
             Some(_) => "nearly done".to_string(),
         };
-        let share = if self.seconds > 0.0 { (done / self.seconds).min(0.99) } else { 0.0 };
+        let share = if self.seconds > 0.0 { (plan_elapsed / self.seconds).min(0.99) } else { 0.0 };
         self.bar.set_position((share * PARTS as f64) as u64);
         // The most important part comes first, because a narrow terminal cuts off the end.
         let message = format!("{eta:<11}  {:<22}  {what}", self.step);
@@ -244,11 +244,10 @@ fn left(elapsed: f64, done: f64, seconds: f64) -> Option<f64> {
 /// `transfers` data; one that only discards or flushes has no rate.
 fn rates(interval: &Interval, transfers: bool) -> String {
     let time = Duration::from_nanos(interval.end_ns - interval.start_ns).as_secs_f64();
-    let side = |i: usize, name: &str| {
-        let rate = interval.bytes[i] as f64 / time;
-        (interval.ops[i] > 0).then(|| format!("{name} {}", units::throughput(rate)))
-    };
-    let sides: Vec<String> = [side(0, "read"), side(1, "write")].into_iter().flatten().collect();
+    let sides = ["read", "write"].into_iter().enumerate().filter(|(i, _)| interval.ops[*i] > 0);
+    let sides = sides
+        .map(|(i, name)| format!("{name} {}", units::throughput(interval.bytes[i] as f64 / time)));
+    let sides: Vec<String> = sides.collect();
     if interval.stood_still {
         return "stood still".into();
     }
@@ -290,7 +289,7 @@ fn line(event: &Event) -> String {
             "limit_ns": limit_ns,
         }),
         Event::Interval { workload, replicate, start_ns, interval } => {
-            let known = |count: u64| (!interval.stood_still).then_some(count);
+            let count_if_moving = |count: u64| (!interval.stood_still).then_some(count);
             json!({
                 "event": "interval",
                 "workload": workload,
@@ -298,10 +297,10 @@ fn line(event: &Event) -> String {
                 "start_ns": start_ns,
                 "from_ns": interval.start_ns,
                 "to_ns": interval.end_ns,
-                "read_bytes": known(interval.bytes[0]),
-                "write_bytes": known(interval.bytes[1]),
-                "read_ops": known(interval.ops[0]),
-                "write_ops": known(interval.ops[1]),
+                "read_bytes": count_if_moving(interval.bytes[0]),
+                "write_bytes": count_if_moving(interval.bytes[1]),
+                "read_ops": count_if_moving(interval.ops[0]),
+                "write_ops": count_if_moving(interval.ops[1]),
                 "temperature_c": interval.temperature_c,
             })
         }

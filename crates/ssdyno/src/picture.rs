@@ -51,9 +51,9 @@ mod paint {
 
     impl Fonts {
         fn load() -> Result<Fonts, String> {
-            let face = |bytes| Face::parse(bytes, 0).map_err(|e| e.to_string());
-            let regular = face(dejavu::sans::regular())?;
-            Ok(Fonts { regular, bold: face(dejavu::sans::bold())? })
+            let regular = Face::parse(dejavu::sans::regular(), 0).map_err(|e| e.to_string())?;
+            let bold = Face::parse(dejavu::sans::bold(), 0).map_err(|e| e.to_string())?;
+            Ok(Fonts { regular, bold })
         }
     }
 
@@ -94,8 +94,10 @@ mod paint {
 
     /// The paint of a colour `#rrggbb`.
     fn paint(color: &str) -> Paint<'static> {
-        let part = |i| color.get(i..i + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        let [red, green, blue] = [1, 3, 5].map(|i| part(i).unwrap_or_default());
+        let [red, green, blue] = [1, 3, 5].map(|start| {
+            let digits = color.get(start..start + 2);
+            digits.and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or_default()
+        });
         let mut paint = Paint::default();
         paint.set_color(Color::from_rgba8(red, green, blue, 255));
         paint
@@ -135,8 +137,8 @@ mod paint {
         });
         let steps: Vec<f32> = steps.collect();
         let width: f32 = steps.iter().sum();
-        let left = text.x as f32 - if text.is_flush_right { width } else { 0.0 };
-        let mut pen = Pen { path: PathBuilder::new(), scale, x: left, y: text.y as f32 };
+        let x = text.x as f32 - if text.is_flush_right { width } else { 0.0 };
+        let mut pen = Pen { path: PathBuilder::new(), scale, x, y: text.y as f32 };
         for (&glyph, step) in glyphs.iter().zip(steps) {
             // A blank has no outline.
             face.outline_glyph(glyph, &mut pen);
@@ -149,8 +151,8 @@ mod paint {
     /// the font.
     fn kerning(face: &Face, left: GlyphId, right: GlyphId) -> i16 {
         let tables = face.tables().kern.iter().flat_map(|kern| kern.subtables);
-        let mut found = tables.filter(|table| table.horizontal && !table.variable);
-        found.find_map(|table| table.glyphs_kerning(left, right)).unwrap_or_default()
+        let mut table = tables.filter(|table| table.horizontal && !table.variable);
+        table.find_map(|table| table.glyphs_kerning(left, right)).unwrap_or_default()
     }
 
     /// Draws glyphs, whose y axis points up, at a place of the card.

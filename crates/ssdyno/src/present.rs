@@ -39,8 +39,7 @@ pub fn print_records(text: &str) -> Result<()> {
 fn print_bytes(bytes: &[u8]) -> Result<()> {
     let _limit = interrupt::Limit::begin();
     let mut out = io::stdout().lock();
-    let written = out.write_all(bytes).and_then(|()| out.flush());
-    match written {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => other.map_err(|e| Failure::new(IO, format!("cannot write to stdout: {e}"))),
     }
@@ -63,8 +62,8 @@ pub fn record_json(run: &Run, pretty: bool) -> Result<String> {
 /// unknown to this version.
 pub fn document_json(document: &Document) -> Result<String> {
     let failed = |e| Failure::new(IO, e);
-    let known = Document::from_run(document.run().clone()).and_then(|known| known.hash());
-    if known.map_err(failed)? == document.hash().map_err(failed)? {
+    let hash = Document::from_run(document.run().clone()).and_then(|own| own.hash());
+    if hash.map_err(failed)? == document.hash().map_err(failed)? {
         return record_json(document.run(), true);
     }
     let value: serde_json::Value =
@@ -90,14 +89,18 @@ pub fn page_name(number: i64) -> String {
 
 /// Writes the page of a run to `path` or into `directory`, and returns its path.
 pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<PathBuf> {
-    let file = |id: &str| format!("{}.html", id.replace([':', '/'], "-"));
-    let name = run.number.map_or_else(|| file(&run.id), page_name);
+    let file_name = match run.number {
+        Some(number) => page_name(number),
+        None => format!("{}.html", run.id.replace([':', '/'], "-")),
+    };
     // Only our own directory is created; a misspelt user path is an error.
-    let made = if path.is_none() { make_reports(directory) } else { Ok(()) };
-    let path = path.map_or_else(|| directory.join(name), Path::to_path_buf);
+    let creation = if path.is_none() { make_reports(directory) } else { Ok(()) };
+    let path = path.map_or_else(|| directory.join(file_name), Path::to_path_buf);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;
     let _limit = interrupt::Limit::begin();
-    made.and_then(|()| emit::renew(&path, page)).map_err(|e| Failure::cannot_write(&path, &e))?;
+    creation
+        .and_then(|()| emit::renew(&path, page))
+        .map_err(|e| Failure::cannot_write(&path, &e))?;
     Ok(path)
 }
 
@@ -161,12 +164,11 @@ fn show(run: &Run, output: &OutputArgs, reports: Option<&Path>) -> Result {
 /// The exit code of a record: 4 after I/O errors on the target, 1 after wrong content or if `fake`
 /// found a false capacity or lost content.
 pub fn exit_code(run: &Run) -> ExitCode {
-    let is_content = |error: &IoErrors| error.op == "verify";
-    let is_false = |verdict: &Verdict| {
-        matches!(verdict.kind, VerdictKind::Aliasing | VerdictKind::ContentLost)
-    };
-    let is_fake = run.method == "fake" && run.verdicts.iter().any(is_false);
-    if run.errors.iter().any(|e| !is_content(e)) {
+    let is_fake = run.method == "fake"
+        && run.verdicts.iter().any(|verdict| {
+            matches!(verdict.kind, VerdictKind::Aliasing | VerdictKind::ContentLost)
+        });
+    if run.errors.iter().any(|error| error.op != "verify") {
         ExitCode::from(IO)
     } else if !run.errors.is_empty() || is_fake {
         ExitCode::from(CHECK_FAILED)
@@ -187,8 +189,8 @@ pub fn announce(
     let mut line = format!("{method} on {}   ", emit::plain(target));
     if plan.seconds > 0.0 {
         line += &if target.starts_with(drives::PREFIX) {
-            let here = here.map(|s| format!("about {} here, ", units::duration(s)));
-            format!("{} simulated, {}", units::duration(plan.seconds), here.unwrap_or_default())
+            let time = here.map(|s| format!("about {} here, ", units::duration(s)));
+            format!("{} simulated, {}", units::duration(plan.seconds), time.unwrap_or_default())
         } else {
             format!("about {}, ", units::span(plan.seconds))
         };
@@ -220,10 +222,10 @@ fn life(plan: &Plan, health: Option<&Health>) -> String {
     if plan.write_bytes_max == 0 {
         return String::new();
     }
-    let used = health.and_then(|h| h.wear_percent).filter(|used| *used >= 1.0);
+    let is_worn = health.and_then(|h| h.wear_percent).is_some_and(|percent| percent >= 1.0);
     match health.and_then(|health| health.life_share(plan.write_bytes_max)) {
         Some(share) => format!("life      up to {} of the drive's\n", percent(share)),
-        None if used.is_some() => {
+        None if is_worn => {
             "life      unknown: the drive does not report the bytes written so far\n".into()
         }
         None => "life      unknown: the drive reports no wear yet, or none at all\n".into(),
@@ -244,7 +246,7 @@ pub fn plan(
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     table.heading(["step", "times", "time", "writes at most"]);
     for step in &plan.steps {
-        let written = match step.write_bytes_max {
+        let amount = match step.write_bytes_max {
             0 => "-".to_string(),
             bytes => units::decimal(bytes),
         };
@@ -252,7 +254,7 @@ pub fn plan(
             Cell::new(Ink::Plain, step.name.as_str()),
             Cell::dim(step.times()),
             Cell::dim(units::span(step.seconds)),
-            Cell::new(Ink::Plain, written),
+            Cell::new(Ink::Plain, amount),
         ]);
     }
     let effect = match plan.safety {

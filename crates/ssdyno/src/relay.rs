@@ -63,12 +63,12 @@ impl Relay {
             lost: 0,
         };
         let (sender, receiver) = sync_channel::<Live>(1);
-        let show = move || {
+        let screen = thread::Builder::new().name(SCREEN_THREAD.into()).spawn(move || {
             if let Ok(live) = receiver.recv() {
                 show(live, &messages, &has_results);
             }
-        };
-        match thread::Builder::new().name(SCREEN_THREAD.into()).spawn(show) {
+        });
+        match screen {
             Ok(thread) => {
                 relay.thread = Some(thread);
                 // The thread waits for it.
@@ -142,8 +142,10 @@ impl Drop for Relay {
             interrupted.is_some_and(|since| waited - since >= INTERRUPTED_MAX)
         });
         if self.lost > 0 {
-            let lost = self.lost;
-            screen::say(&format!("ssdyno: {lost} events are not shown: their reader was too slow"));
+            let count = self.lost;
+            screen::say(&format!(
+                "ssdyno: {count} events are not shown: their reader was too slow"
+            ));
         }
     }
 }

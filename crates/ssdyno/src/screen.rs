@@ -28,8 +28,8 @@ fn style_of(terminal: bool) -> Style {
 
 /// [`style`], but piped text is never truncated, because a program reads it. `COLUMNS` overrides.
 pub fn uncut() -> Style {
-    let asked = env::var("COLUMNS").is_ok_and(|c| c.parse::<usize>().is_ok());
-    let width = if stdout().is_terminal() || asked { width() } else { usize::MAX };
+    let is_given = env::var("COLUMNS").is_ok_and(|c| c.parse::<usize>().is_ok());
+    let width = if stdout().is_terminal() || is_given { width() } else { usize::MAX };
     Style { width, ..style() }
 }
 
@@ -41,9 +41,10 @@ pub fn say(line: &str) {
 
 /// Width of the terminal, columns; `COLUMNS` overrides.
 fn width() -> usize {
-    let asked = env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let real = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    asked.or_else(real).unwrap_or(WIDTH)
+    let columns = env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    columns
+        .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+        .unwrap_or(WIDTH)
 }
 
 /// Height of the terminal, lines; `None` if stdout is not a terminal.
@@ -54,9 +55,9 @@ pub fn height() -> Option<u32> {
 
 /// Whether the locale uses UTF-8. Assumed without a locale, because most systems do.
 fn unicode() -> bool {
-    let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
-    let said: Vec<String> = said.filter(|v| !v.is_empty()).collect();
-    said.first().is_none_or(|locale| {
+    let locales = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
+    let locales: Vec<String> = locales.filter(|v| !v.is_empty()).collect();
+    locales.first().is_none_or(|locale| {
         let locale = locale.to_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
     })

@@ -28,8 +28,8 @@ fn text(error: &Error) -> String {
 
 /// The word that was probably meant, or otherwise the help to read.
 fn advice(error: &Error) -> String {
-    let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
-    if let Some(word) = meant.into_iter().find_map(|kind| word(error, kind)) {
+    let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
+    if let Some(word) = kinds.into_iter().find_map(|kind| word(error, kind)) {
         return word;
     }
     match (word(error, ContextKind::InvalidArg), word(error, ContextKind::SuggestedValue)) {
@@ -52,8 +52,8 @@ fn word(error: &Error, kind: ContextKind) -> Option<String> {
 /// The help of the command that was typed.
 fn help(args: &[String]) -> String {
     let command = Cli::command();
-    let known = args.iter().skip(1).find(|arg| command.find_subcommand(arg).is_some());
-    known.map_or("ssdyno --help".into(), |name| format!("ssdyno {name} --help"))
+    let name = args.iter().skip(1).find(|arg| command.find_subcommand(arg).is_some());
+    name.map_or("ssdyno --help".into(), |name| format!("ssdyno {name} --help"))
 }
 
 #[cfg(test)]

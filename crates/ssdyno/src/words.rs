@@ -13,19 +13,19 @@ pub fn blocks(text: &str) -> Result<BlockSizes, String> {
     if !text.contains([':', ',']) {
         return Ok(BlockSizes::Fixed(block(text)?));
     }
-    let part = |part: &str| {
+    let parts = text.split(',').map(|part| {
         let (size, weight) = part.split_once(':').unwrap_or((part, "1"));
         let weight = weight.trim().parse::<u32>();
         let weight = weight.map_err(|_| format!("'{part}' has no whole number after the ':'"))?;
         Ok((block(size)?, weight))
-    };
-    Ok(BlockSizes::Split(text.split(',').map(part).collect::<Result<_, String>>()?))
+    });
+    Ok(BlockSizes::Split(parts.collect::<Result<_, String>>()?))
 }
 
 fn block(text: &str) -> Result<u32, String> {
     let bytes = units::parse_bytes(text)?;
-    let fits = (1..=BLOCK_MAX).contains(&bytes);
-    let bytes = u32::try_from(bytes).ok().filter(|_| fits);
+    let is_valid = (1..=BLOCK_MAX).contains(&bytes);
+    let bytes = u32::try_from(bytes).ok().filter(|_| is_valid);
     bytes.ok_or_else(|| format!("a block must be 1 byte to {}", units::binary(BLOCK_MAX)))
 }
 
@@ -43,8 +43,8 @@ pub fn hot_cold(text: &str) -> Result<Pattern, String> {
 
 /// Parses lengths of bursts and of the pauses between them: `1s/9s`.
 pub fn burst(text: &str) -> Result<Burst, String> {
-    let (on, off) = text.split_once('/').ok_or("write two times, such as 1s/9s")?;
-    Ok(Burst { on_ns: time_ns(on)?, off_ns: time_ns(off)? })
+    let (busy, pause) = text.split_once('/').ok_or("write two times, such as 1s/9s")?;
+    Ok(Burst { on_ns: time_ns(busy)?, off_ns: time_ns(pause)? })
 }
 
 /// Parses a nonzero duration, nanoseconds.

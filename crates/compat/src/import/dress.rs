@@ -233,12 +233,11 @@ fn is_stamp(word: &str) -> bool {
     let core = word.trim_matches(|c| matches!(c, '[' | ']' | '(' | ')' | ':' | ',' | '|'));
     let groups = core.split([':', '-', '/', '.', ',', 'T', '+']).filter(|g| !g.is_empty());
     let groups: Vec<&str> = groups.map(|g| g.strip_suffix('Z').unwrap_or(g)).collect();
-    let is_time = |g: &&str| !g.is_empty() && g.bytes().all(|b| b.is_ascii_digit());
     // Four groups joined by dots are an address.
     let is_address = groups.len() == 4 && core.matches('.').count() == 3;
     core.starts_with(|c: char| c.is_ascii_digit())
         && groups.len() >= 2
-        && groups.iter().all(is_time)
+        && groups.iter().all(|g| !g.is_empty() && g.bytes().all(|b| b.is_ascii_digit()))
         && !is_address
 }
 

@@ -134,9 +134,9 @@ impl Body {
     fn side(&self, i: usize) -> Option<(usize, Side, f64)> {
         let rate = self.rates[i].filter(|rate| rate.bytes_per_s > 0.0 || rate.iops > Some(0.0))?;
         let seconds = rate.ms / 1e3;
-        let count =
-            |issued: [u64; 4]| if i == MIXED { issued[..3].iter().sum() } else { issued[i] };
-        let operations = self.issued.map(count).filter(|n| *n > 0);
+        let counts =
+            self.issued.map(|issued| if i == MIXED { issued[..3].iter().sum() } else { issued[i] });
+        let operations = counts.filter(|n| *n > 0);
         let counted = operations.filter(|_| rate.ms > 0.0).map(|n| n as f64 / seconds);
         let side = Side {
             bytes_per_s: Some(rate.bytes_per_s),

@@ -107,8 +107,9 @@ fn job(run: &mut Run, entry: &Value, global: Option<&Map<String, Value>>, own: b
     if let Some(job) = &mut job {
         engine_depth(run, job, &depths(&entry["iodepth_level"]));
     }
-    let has_io = |side: &&Value| number(side, "runtime") > Some(0.0) && did_io(side);
-    let sides = DIRECTIONS.map(|direction| entry.get(direction).filter(has_io));
+    let sides = DIRECTIONS.map(|direction| {
+        entry.get(direction).filter(|side| number(side, "runtime") > Some(0.0) && did_io(side))
+    });
     let has_parts = sides[..MIXED].iter().any(Option::is_some);
     for (i, side) in sides.into_iter().enumerate() {
         // The sum of directions that are listed as well is no further figure.

@@ -58,17 +58,18 @@ fn rates(line: &str) -> Option<(u64, Vec<f64>)> {
     let mut words = line.split_whitespace();
     let block = words.next()?;
     let bytes = block.ends_with('B').then(|| size(block)).flatten()?;
-    let rate = |word: &str| {
-        let (value, unit) = number(word.strip_suffix("/s")?)?;
-        let scale = match unit {
-            "" => 1.0,
-            "K" => 1e3,
-            "M" => 1e6,
-            "G" => 1e9,
-            _ => return None,
-        };
-        Some(value * scale)
-    };
-    let rates: Option<Vec<f64>> = words.map(rate).collect();
+    let rates: Option<Vec<f64>> = words
+        .map(|word| {
+            let (value, unit) = number(word.strip_suffix("/s")?)?;
+            let scale = match unit {
+                "" => 1.0,
+                "K" => 1e3,
+                "M" => 1e6,
+                "G" => 1e9,
+                _ => return None,
+            };
+            Some(value * scale)
+        })
+        .collect();
     rates.filter(|rates| !rates.is_empty()).map(|rates| (bytes, rates))
 }

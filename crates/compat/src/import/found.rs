@@ -115,10 +115,10 @@ pub(crate) struct Side {
 /// Adds the rate and the latencies of one direction. A name already taken gets a suffix. Returns
 /// the name used.
 pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Side) -> String {
-    let named = |extra: Option<String>| {
-        Shape { extra: extra.or(shape.extra.clone()), ..shape.clone() }.name(direction)
-    };
-    let name = free_side_name(named, |name| run.metric(name).is_some());
+    let name = free_side_name(
+        |extra| Shape { extra: extra.or(shape.extra.clone()), ..shape.clone() }.name(direction),
+        |name| run.metric(name).is_some(),
+    );
     let rate = if shape.in_operations() { side.iops } else { side.bytes_per_s };
     let unit = if shape.in_operations() { Unit::Iops } else { Unit::BytesPerSecond };
     match rate {

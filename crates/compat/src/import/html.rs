@@ -70,8 +70,7 @@ fn tags(source: &str) -> String {
 /// The name of a tag between its brackets.
 fn name(tag: &str) -> Option<&'static str> {
     let word = tag.trim_start_matches('/').split([' ', '/']).next()?;
-    let is_name = |name: &&&str| word.eq_ignore_ascii_case(name);
-    std::iter::once(&"br").chain(&TAGS).find(is_name).copied()
+    std::iter::once(&"br").chain(&TAGS).find(|name| word.eq_ignore_ascii_case(name)).copied()
 }
 
 /// A text with characters instead of references to them.

@@ -281,8 +281,8 @@ fn tests_asked(command: &str) -> Option<Vec<IozoneFigure>> {
     let letters = letters(command);
     let tests = letters.iter().filter(|(letter, _)| *letter == 'i');
     let tests: Vec<u32> = tests.filter_map(|(_, value)| value.parse().ok()).collect();
-    let asked = |figure: &IozoneFigure| tests.contains(&figure.test());
-    let figures: Vec<IozoneFigure> = IozoneFigure::ALL.into_iter().filter(asked).collect();
+    let figures: Vec<IozoneFigure> =
+        IozoneFigure::ALL.into_iter().filter(|figure| tests.contains(&figure.test())).collect();
     (!figures.is_empty()).then_some(figures)
 }
 

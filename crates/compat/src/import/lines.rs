@@ -129,8 +129,9 @@ impl<'a> Lines<'a> {
 
     /// Number of the current line in its file, from 1.
     pub fn number(&self) -> usize {
-        let last = || self.lines.last().map_or(1, |line| line.number + 1);
-        self.lines.get(self.at).map_or_else(last, |line| line.number)
+        self.lines
+            .get(self.at)
+            .map_or_else(|| self.lines.last().map_or(1, |line| line.number + 1), |line| line.number)
     }
 
     /// Whether another position of the same text is the same.

@@ -24,11 +24,11 @@ pub fn names(command: &Command) -> Vec<String> {
     let Some(processes) = command.run.processes.last() else {
         return command.asked_columns().filter(|figure| figure.test() <= 1).map(name).collect();
     };
-    let of_process = |process| {
+    let of_processes = (0..*processes).flat_map(|process| {
         let figures = command.run.throughput_figures().into_iter();
         figures.map(move |figure| name_of_process(process, figure))
-    };
-    (0..*processes).flat_map(of_process).collect()
+    });
+    of_processes.collect()
 }
 
 /// Names and contents after a run.
@@ -77,11 +77,11 @@ fn name(figure: IozoneFigure) -> String {
 }
 
 fn lines(trial: &Trial) -> String {
-    let line = |(offset, latency_ns): &(u64, u64)| {
+    let lines = trial.operations.iter().map(|(offset, latency_ns)| {
         let latency_us = *latency_ns as f64 / 1e3;
         format!("{:10} {latency_us:10.0} {:10}\n", offset >> 10, trial.row.record_bytes)
-    };
-    trial.operations.iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 fn footer(trial: &Trial) -> String {

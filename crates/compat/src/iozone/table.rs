@@ -158,7 +158,7 @@ fn excel(command: &Command, run: &Run) -> String {
 pub(super) fn blocks(command: &Command, run: &Run, figure: IozoneFigure) -> Vec<(u64, Vec<u64>)> {
     let mut files: Vec<u64> = command.run.rows.iter().map(|row| row.file_bytes).collect();
     files.dedup();
-    let cells = |file_bytes: u64| {
+    let cellses = files.into_iter().map(|file_bytes| {
         let fitting = command.records.iter().filter(|record| **record <= file_bytes);
         let cell = |record: &u64| {
             let record_bytes = u32::try_from(*record).unwrap_or(u32::MAX);
@@ -166,8 +166,8 @@ pub(super) fn blocks(command: &Command, run: &Run, figure: IozoneFigure) -> Vec<
             result(run, &row, figure.name(), command.unit).unwrap_or(0)
         };
         (file_bytes, fitting.map(cell).collect())
-    };
-    files.into_iter().map(cells).collect()
+    });
+    cellses.collect()
 }
 
 /// The table as CSV with a header; figures not measured are empty.

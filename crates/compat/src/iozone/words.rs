@@ -342,9 +342,9 @@ impl Draft {
 
 fn number(option: &str, value: &str, most: u32) -> Result<u32> {
     let number = value.parse().ok().filter(|n| (1..=most).contains(n));
-    let wrong =
-        || IozoneError::new(format!("{option} takes a number from 1 to {most}, not '{value}'"));
-    number.ok_or_else(wrong)
+    number.ok_or_else(|| {
+        IozoneError::new(format!("{option} takes a number from 1 to {most}, not '{value}'"))
+    })
 }
 
 fn refused(letter: char, table: &[(char, &str, &str)]) -> IozoneError {

@@ -116,20 +116,19 @@ impl Files {
             0 => String::new(),
             many => format!("{}/", self.directories[clone as usize % many]),
         };
-        let name = |file| directory.clone() + &self.made_name(job, clone, file);
-        (0..self.nrfiles).map(name).collect()
+        (0..self.nrfiles)
+            .map(|file| directory.clone() + &self.made_name(job, clone, file))
+            .collect()
     }
 
     /// The drive of each named file, or else of each directory; `None` for local files.
     pub(crate) fn drives(&self) -> impl Iterator<Item = Option<String>> {
-        let of_name = |name: &String| {
-            let within = |directory: &&String| {
+        let names = self.names.iter().map(|name| {
+            let directory = self.directories.iter().find(|directory| {
                 name.strip_prefix(directory.as_str()).is_some_and(|rest| rest.starts_with('/'))
-            };
-            let directory = self.directories.iter().find(within);
+            });
             Some(directory.unwrap_or(name).clone()).filter(|name| is_drive(name))
-        };
-        let names = self.names.iter().map(of_name);
+        });
         let directories =
             self.directories.iter().cloned().map(|name| Some(name).filter(|n| is_drive(n)));
         let here = self.names.is_empty() && self.directories.is_empty();

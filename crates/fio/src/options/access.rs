@@ -156,11 +156,11 @@ fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
 
 /// `2,0,1`.
 fn sequence(text: &str) -> Parsed<Vec<u32>> {
-    let number = |part: &str| {
+    let numbers = text.split(',').map(|part| {
         let number = part.trim().parse::<u32>();
         number.map_err(|_| format!("sequence: '{part}' is not the number of a block"))
-    };
-    let places = text.split(',').map(number).collect::<Parsed<Vec<_>>>()?;
+    });
+    let places = numbers.collect::<Parsed<Vec<_>>>()?;
     match places.len() {
         1..=IN_SEQUENCE_MAX => Ok(places),
         many => Err(format!("sequence: {many} blocks are more than {IN_SEQUENCE_MAX}")),

@@ -58,8 +58,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.pace.think.iotime, v.time(Duration::from_secs(1))?)
     }),
     supported("max_latency", &[], |d, v| {
-        let time = |text: &str| Ok(Some(time(text, MICRO)?).filter(|time| !time.is_zero()));
-        v.per_kind(&mut d.job.pace.max_latency, time)
+        v.per_kind(&mut d.job.pace.max_latency, |text| Ok(Some(time(text, MICRO)?).filter(|time| !time.is_zero())))
     }),
     supported("latency_target", &[], |d, v| put(&mut d.latency.target, v.time(MICRO)?)),
     supported("latency_window", &[], |d, v| put(&mut d.latency.window, v.time(MICRO)?)),

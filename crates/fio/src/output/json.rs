@@ -238,9 +238,9 @@ fn blocks(blocks: &PerKind<Blocks>) -> impl Iterator<Item = (&'static str, Strin
         }
     });
     ["bs", "bsrange", "bssplit"].into_iter().filter_map(move |name| {
-        let of =
-            |(own, text): &(&str, String)| if *own == name { text.clone() } else { String::new() };
-        let [read, write, trim] = options.each_ref().map(of);
+        let [read, write, trim] = options
+            .each_ref()
+            .map(|(own, text)| if *own == name { text.clone() } else { String::new() });
         let text = match () {
             () if read == write && write == trim => read,
             () if write == trim => format!("{read},{write}"),

@@ -64,11 +64,11 @@ pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The paths of the logs of a plan in `directory`: one of each job's, whose clones write beside it.
 pub fn log_paths(plan: &Plan, directory: &Path) -> Vec<PathBuf> {
-    let paths = |job| {
+    let pathses = plan.jobs.iter().flat_map(|job| {
         let logs = wanted(job).into_iter();
         logs.map(move |(name, _, prefix)| directory.join(file_name(job, name, prefix, 1)))
-    };
-    plan.jobs.iter().flat_map(paths).collect()
+    });
+    pathses.collect()
 }
 
 fn file_name(job: &Job, name: &str, prefix: &str, number: u64) -> String {

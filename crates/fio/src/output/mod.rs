@@ -42,10 +42,10 @@ pub(crate) fn shows_disks(ran: &Ran<'_>) -> bool {
 pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
     let mut groups: Vec<Vec<&JobRun<'_>>> = Vec::new();
     for run in ran.jobs.iter().filter(|run| run.job.reporting.stats) {
-        let joins = |group: &&mut Vec<&JobRun<'_>>| {
-            run.job.reporting.group && group[0].job.group == run.job.group
-        };
-        match groups.last_mut().filter(joins) {
+        match groups
+            .last_mut()
+            .filter(|group| run.job.reporting.group && group[0].job.group == run.job.group)
+        {
             Some(group) => group.push(run),
             None => groups.push(vec![run]),
         }

@@ -149,10 +149,9 @@ fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
 
 /// The errors of all clones: operations that failed, and blocks that failed verification.
 pub fn failures<'r>(ran: &'r Ran<'_>) -> impl Iterator<Item = String> + use<'r> {
-    let errors = |run: &'r JobRun<'_>| {
-        run.did.measurement.errors.iter().map(move |error| failed(run, error))
-    };
-    ran.jobs.iter().flat_map(errors)
+    ran.jobs
+        .iter()
+        .flat_map(|run| run.did.measurement.errors.iter().map(move |error| failed(run, error)))
 }
 
 /// Errors of a kind, with the position of the first.

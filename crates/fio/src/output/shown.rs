@@ -115,11 +115,12 @@ impl<'r> Shown<'r> {
         stats: &'s KindStats,
         kinds: &[OpKind],
     ) -> Side<'s> {
-        let did = |kind: &&OpKind| self.kinds[**kind as usize].is_some();
-        let times = self
-            .runs
-            .iter()
-            .flat_map(|run| kinds.iter().filter(did).map(|kind| runtime_ns(run, *kind)));
+        let times = self.runs.iter().flat_map(|run| {
+            kinds
+                .iter()
+                .filter(|kind| self.kinds[**kind as usize].is_some())
+                .map(|kind| runtime_ns(run, *kind))
+        });
         let runtime_ns = times.max().unwrap_or(0);
         let shown = &self.job.reporting;
         let samples = |window, pick: fn(&Sums) -> u64| {
@@ -151,8 +152,8 @@ impl<'r> Shown<'r> {
 
     /// Time from start to end of the longest clone, nanoseconds.
     pub(crate) fn elapsed_ns(&self) -> u64 {
-        let elapsed = |run: &&JobRun<'_>| run.did.end_ns.saturating_sub(run.did.begin_ns);
-        self.runs.iter().map(elapsed).max().unwrap_or(0)
+        let elapseds = self.runs.iter().map(|run| run.did.end_ns.saturating_sub(run.did.begin_ns));
+        elapseds.max().unwrap_or(0)
     }
 
     /// Percentages of seven classes over the clones.
@@ -214,10 +215,10 @@ fn sum(mut a: KindStats, b: KindStats) -> KindStats {
 fn samples(run: &JobRun<'_>, of: &[OpKind], window_ns: u64, pick: fn(&Sums) -> u64) -> Vec<f64> {
     let (_, sums) = windows(run, window_ns.max(run.interval_ns));
     let seconds = window_ns.max(run.interval_ns) as f64 / 1e9;
-    let rate = |kinds: &[Sums; 4]| {
+    let rates = sums.iter().map(|kinds| {
         of.iter().map(|kind| pick(&kinds[*kind as usize])).sum::<u64>() as f64 / seconds
-    };
-    sums.iter().map(rate).collect()
+    });
+    rates.collect()
 }
 
 /// Operations, bytes, total and longest service time in nanoseconds.

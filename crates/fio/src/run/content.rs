@@ -8,10 +8,9 @@ use crate::{Amount, Job};
 
 /// Assigns every clone of a plan the content of its writes.
 pub(super) fn assign(clones: &mut [JobClone<'_>]) {
-    let one = |clone: &JobClone<'_>| {
-        content(clone.job, clone.seed() ^ clone.salt(), shared(clones, clone))
-    };
-    let contents = clones.iter().map(one);
+    let contents = clones
+        .iter()
+        .map(|clone| content(clone.job, clone.seed() ^ clone.salt(), shared(clones, clone)));
     let contents: Vec<_> = contents.collect();
     clones.iter_mut().zip(contents).for_each(|(clone, content)| clone.content = content);
 }

@@ -136,11 +136,12 @@ fn clone_numbers(numjobs: u32) -> impl Iterator<Item = u32> {
 fn sequence_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
     let Distribution::Sequence(list) = &job.access.distribution else { return Ok(()) };
     let last = u64::from(list.iter().copied().max().unwrap_or(0));
-    let is_short = |part: &&FilePart| {
+    let Some(part) = parts.iter().find(|part| {
         let places = Places::new(&job.access, part.span.bytes).by_kind;
         (0..3).any(|kind| uses(job.access.rw, kind) && places[kind] <= last)
+    }) else {
+        return Ok(());
     };
-    let Some(part) = parts.iter().find(is_short) else { return Ok(()) };
     let text = format!(
         "{}: block {last} of the sequence is beyond the end of {}",
         job.origin,
@@ -156,15 +157,15 @@ const IMAGINED_BYTES: u64 = 1 << 30;
 fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
     let paths = job.paths(clone);
     let count = paths.len() as u64;
-    let one = |(index, path): (u64, String)| {
+    let items = (0..).zip(paths).map(|(index, path)| {
         let place = FileState { index, count, there: None, planned: 0, room: 0, device: false };
         let (start, bytes) = sizes::extent(job, clone, place).unwrap_or((0, IMAGINED_BYTES));
         FilePart {
             path: path.into(),
             span: Span { start, again: start, bytes, file_end: start.saturating_add(bytes) },
         }
-    };
-    (0..).zip(paths).map(one).collect()
+    });
+    items.collect()
 }
 
 /// The caller's part in a run.
@@ -189,7 +190,7 @@ impl<'p> Prepared<'p> {
     /// Total duration of the stages, seconds, as far as it is specified.
     pub fn seconds(&self) -> f64 {
         let last = self.clones.iter().map(|clone| clone.stage).max().unwrap_or(0);
-        let stage = |stage| {
+        let stages = (0..=last).map(|stage| {
             let mine = self.clones.iter().filter(move |clone| clone.stage == stage);
             let times = mine.map(|clone| {
                 let schedule = &clone.job.schedule;
@@ -197,8 +198,8 @@ impl<'p> Prepared<'p> {
                 (schedule.startdelay.high + schedule.ramp_time + runtime).as_secs_f64()
             });
             times.fold(0.0, f64::max)
-        };
-        (0..=last).map(stage).sum()
+        });
+        stages.sum()
     }
 
     /// Maximum bytes written to the target, including laying out.

@@ -236,14 +236,14 @@ const ROUNDING: f64 = 1e-6;
 fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
     let (mut access, mut space) = (0.0, 0.0);
     let place = |share: f64| ((share * count as f64 + ROUNDING) as u64).min(count - 1);
-    let zone = |&(accesses, part): &(f64, f64)| {
+    let zones = shares.iter().map(|&(accesses, part)| {
         let first = place(space);
         space += part;
         access += accesses;
         // As in fio, each zone is rounded down on its own.
         (access, first, ((part * count as f64 + ROUNDING) as u64).max(1))
-    };
-    shares.iter().map(zone).collect()
+    });
+    zones.collect()
 }
 
 /// A Pareto distribution over `count` ranks, with fio's value above 0 and below 1.

@@ -127,11 +127,11 @@ impl ZonePercent {
 impl ZoneBytes {
     /// `60/1g:40/0`.
     pub(crate) fn list(value: &Value, text: &str) -> Parsed<Vec<ZoneBytes>> {
-        let zone = |(access_percent, size): (u32, &str)| {
+        let zones = access_shares(text)?.into_iter().map(|(access_percent, size)| {
             let bytes = if size.is_empty() { 0 } else { value.size(size)?.bytes()? };
             Ok(ZoneBytes { access_percent, bytes })
-        };
-        access_shares(text)?.into_iter().map(zone).collect()
+        });
+        zones.collect()
     }
 }
 

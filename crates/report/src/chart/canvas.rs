@@ -57,8 +57,9 @@ impl Canvas {
 
     /// The area between two lines with the same number of points.
     pub(super) fn area(&mut self, class: &str, low: &[[f64; 2]], high: &[[f64; 2]]) {
-        let place = |p: &[f64; 2]| format!("{:.1} {:.1}", p[0], p[1]);
-        let around: Vec<String> = low.iter().chain(high.iter().rev()).map(place).collect();
+        let places =
+            low.iter().chain(high.iter().rev()).map(|p| format!("{:.1} {:.1}", p[0], p[1]));
+        let around: Vec<String> = places.collect();
         if low.len() > 1 {
             self.body += &format!("<path class=\"{class}\" d=\"M{}Z\"/>", around.join("L"));
         }

@@ -104,9 +104,8 @@ struct ChartValue {
 /// A metric's figure in a chart's unit. In a chart of times, a throughput becomes the time of one
 /// operation of that many `bytes`.
 fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<ChartValue> {
-    let finite = |v: Option<f64>| v.filter(|v| v.is_finite());
     let Metric { value, low, high, .. } = metric;
-    let [value, low, high] = [*value, *low, *high].map(finite);
+    let [value, low, high] = [*value, *low, *high].map(|v| v.filter(|v| v.is_finite()));
     let value = value?;
     if unit != Unit::Nanoseconds || metric.unit != Unit::BytesPerSecond {
         return Some(ChartValue { value, low, high });

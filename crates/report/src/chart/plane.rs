@@ -155,6 +155,5 @@ fn ticks_of(scale: &Scale, divisor: f64, most: usize, base: Base, axis: &Axis) -
             inner.ticks(most, base).into_iter().map(|tick| tick * divisor).collect()
         }
     };
-    let whole = |tick: &f64| *axis != Axis::Round || tick.fract() == 0.0;
-    ticks.into_iter().filter(whole).collect()
+    ticks.into_iter().filter(|tick| *axis != Axis::Round || tick.fract() == 0.0).collect()
 }

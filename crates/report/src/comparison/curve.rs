@@ -34,14 +34,14 @@ pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
     let series = runs.iter().flat_map(|(_, run)| &run.series);
     let names = distinct(series.map(|series| series.name.as_str()));
     let curves = |name: &str| -> Vec<Curve> {
-        let of = |(letter, run): &(char, &Run)| {
+        let values = runs.iter().filter_map(|(letter, run)| {
             let series = run.series.iter().find(|series| series.name == name)?;
             let points = points(series)?;
             let least = SHARE_MIN * run.target.bytes.unwrap_or(0) as f64;
             let fills = points.last().is_some_and(|point| point[0] >= least);
             fills.then(|| Curve { letter: *letter, workload: name.into(), points })
-        };
-        runs.iter().filter_map(of).collect()
+        });
+        values.collect()
     };
     let written = |curves: &[Curve]| curves[0].points.last().map_or(0.0, |point| point[0]);
     let common = names.into_iter().map(|name| (name.ends_with(FRESH), curves(name)));

@@ -79,9 +79,9 @@ pub struct Row {
 impl Against {
     /// The factor at both ends of the axis of ratios.
     fn reach(&self) -> f64 {
-        let ends =
-            |row: &Row| row.interval.into_iter().flatten().chain(row.ratio).collect::<Vec<_>>();
-        crate::forest::reach(self.rows.iter().flat_map(ends))
+        crate::forest::reach(self.rows.iter().flat_map(|row| {
+            row.interval.into_iter().flatten().chain(row.ratio).collect::<Vec<_>>()
+        }))
     }
 }
 

@@ -53,11 +53,11 @@ fn claim(grid: &Grid<'_>, run: &Run) -> String {
 
 fn rates(grid: &Grid<'_>) -> Markup {
     let rows = || grid.rows.iter().filter(|row| row.has_rate());
-    let all = |row: &'_ Row<'_>| {
+    let alls = rows().map(|row| {
         let rates = row.sides.iter().map(|s| s.rate).chain([row.both]).flatten();
         rates.filter_map(|r| row.bytes_per_s(r)).fold(0.0, f64::max)
-    };
-    let fastest = rows().map(all).fold(0.0, f64::max);
+    });
+    let fastest = alls.fold(0.0, f64::max);
     markup! {
         table.grid {
             (head(&[("Workload", Left), ("Read", Left), ("Write", Left)]))
@@ -117,14 +117,13 @@ fn plain(metrics: &[&Metric]) -> Markup {
 
 /// Percentiles of one direction, one row per workload.
 pub(super) fn percentiles(grid: &Grid<'_>, direction: OpKind) -> Markup {
-    let known = |row: &&Row<'_>| row.side(direction).latency.iter().any(Option::is_some);
     let mut headings = vec![(direction.name(), Left)];
     headings.extend(STATISTICS.map(|statistic| (statistic.name(), Right)));
     markup! {
         table.(direction.name()) {
             (head(&headings))
             tbody {
-                @for row in grid.rows.iter().filter(known) {
+                @for row in grid.rows.iter().filter(|row| row.side(direction).latency.iter().any(Option::is_some)) {
                     tr {
                         th scope="row" { (row.label()) }
                         @for ns in row.side(direction).latency { (latency_cell(ns)) }

@@ -155,8 +155,8 @@ fn of_grid(grid: &Grid<'_>, run: &Run) -> Vec<Tile> {
             tiles.push(of_metric(format!("{} {}", row.label(), direction.name()), rate, run));
         }
     }
-    let alone = |r: &&Row<'_>| r.key.order == Order::Random && r.key.depth == 1;
-    for row in grid.rows.iter().filter(alone).take(1) {
+    for row in grid.rows.iter().filter(|r| r.key.order == Order::Random && r.key.depth == 1).take(1)
+    {
         for direction in DIRECTIONS {
             let Some(ns) = row.side(direction).latency[0] else { continue };
             tiles.push(Tile {

@@ -340,11 +340,12 @@ fn one_line(text: &str, width: usize) -> String {
     let ends = text.match_indices([':', ';', '.']).map(|(at, _)| at);
     // A point between digits does not end a statement.
     let open = |part: &str| part.matches(['[', '(']).count() > part.matches([']', ')']).count();
-    let statement = |at: &usize| {
+    ends.filter(|at| {
         let (part, rest) = (&text[..*at], &text[at + 1..]);
         rest.starts_with(' ') && part.chars().count() < width && !open(part)
-    };
-    ends.filter(statement).max().map_or_else(|| text.to_string(), |at| format!("{}.", &text[..at]))
+    })
+    .max()
+    .map_or_else(|| text.to_string(), |at| format!("{}.", &text[..at]))
 }
 
 /// The first warnings and worse, one per line, then some notes; each with the number of the others.

@@ -81,8 +81,9 @@ fn latencies(times: &Times, style: &Style) -> Table {
     let mut table = Table::new(&columns);
     table.heading(std::iter::once("latency").chain(times.statistics.iter().copied()));
     for (label, values) in &times.rows {
-        let dash = || Cell::dim(style.either("–", "-"));
-        let cells = values.iter().map(|v| v.map_or_else(dash, |ns| latency(ns).into()));
+        let cells = values
+            .iter()
+            .map(|v| v.map_or_else(|| Cell::dim(style.either("–", "-")), |ns| latency(ns).into()));
         table.row(std::iter::once(Cell::from(label.as_str())).chain(cells));
     }
     table

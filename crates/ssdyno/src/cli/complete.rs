@@ -15,10 +15,9 @@ const RUNS: u32 = 20;
 /// Completes methods, each with its question.
 pub fn methods() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let candidate = |info: &lab::MethodInfo| {
-            CompletionCandidate::new(info.name).help(Some(info.summary.into()))
-        };
-        work::methods().map(candidate).collect()
+        work::methods()
+            .map(|info| CompletionCandidate::new(info.name).help(Some(info.summary.into())))
+            .collect()
     })
 }
 
@@ -40,11 +39,10 @@ pub fn targets() -> ArgValueCompleter {
 }
 
 fn virtual_drives() -> impl Iterator<Item = CompletionCandidate> {
-    let candidate = |drive: drives::VirtualDrive| {
+    drives::presets().unwrap_or_default().into_iter().map(|drive| {
         CompletionCandidate::new(format!("{}{}", drives::PREFIX, drive.name))
             .help(Some(drive.model.into()))
-    };
-    drives::presets().unwrap_or_default().into_iter().map(candidate)
+    })
 }
 
 /// Completes the latest records by number, each with its method and drive.
@@ -64,7 +62,7 @@ pub fn runs() -> ArgValueCandidates {
 /// Completes the confirmations of drives that may be overwritten.
 pub fn confirmations() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let named = machine::confirmations().into_iter();
-        named.map(|(word, name)| CompletionCandidate::new(word).help(Some(name.into()))).collect()
+        let drives = machine::confirmations().into_iter();
+        drives.map(|(word, name)| CompletionCandidate::new(word).help(Some(name.into()))).collect()
     })
 }

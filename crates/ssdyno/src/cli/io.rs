@@ -19,9 +19,11 @@ const ACCESSES: [(&str, Access); 6] = [
 ];
 
 fn access() -> impl TypedValueParser<Value = Access> {
-    let of = |word: String| ACCESSES.iter().find(|(known, _)| *known == word).map(|(_, of)| *of);
-    let words = PossibleValuesParser::new(ACCESSES.map(|(word, _)| word));
-    words.try_map(move |word| of(word).ok_or("unknown"))
+    let words = PossibleValuesParser::new(ACCESSES.map(|(name, _)| name));
+    words.try_map(|word| {
+        let access = ACCESSES.iter().find(|(name, _)| *name == word);
+        access.map(|(_, access)| *access).ok_or("unknown")
+    })
 }
 
 const IO_EXAMPLES: &str = "\

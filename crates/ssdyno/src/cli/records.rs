@@ -140,8 +140,11 @@ pub struct LiveArgs {
 fn parse_share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let percent: f64 = number.parse().map_err(|_| "must be a percentage, as in 3%".to_string())?;
-    let fits = percent > 0.0 && percent <= 100.0;
-    fits.then_some(percent / 100.0).ok_or("must be over 0% and at most 100%".to_string())
+    if percent > 0.0 && percent <= 100.0 {
+        Ok(percent / 100.0)
+    } else {
+        Err("must be over 0% and at most 100%".to_string())
+    }
 }
 
 #[derive(Debug, Args)]

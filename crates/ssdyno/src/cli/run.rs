@@ -62,8 +62,7 @@ pub struct MethodArgs {
 
 impl Args for MethodArgs {
     fn augment_args(command: Command) -> Command {
-        let declared = work::declared();
-        declared
+        work::declared()
             .into_iter()
             .fold(command, |command, (option, methods)| command.arg(argument(option, &methods)))
     }
@@ -82,13 +81,12 @@ fn argument(option: &'static dyn Declared, methods: &[&str]) -> Arg {
     let arg = Arg::new(option.name()).help(help).help_heading("Test");
     match option.form() {
         Form::Switch | Form::Unwritten => arg.long(option.name()).action(ArgAction::SetTrue),
-        Form::Value(name) => {
-            let parser = move |text: &str| match option.parse(&[text.to_string()]) {
+        Form::Value(name) => arg.long(option.name()).value_name(name).value_parser(move |text| {
+            match option.parse(&[text.to_string()]) {
                 Ok(_) => Ok(text.to_string()),
                 Err(range) => Err(format!("must be {range}")),
-            };
-            arg.long(option.name()).value_name(name).value_parser(parser)
-        }
+            }
+        }),
         Form::Rest(name) => arg.last(true).num_args(1..).value_name(name),
     }
 }

@@ -30,13 +30,13 @@ pub fn run(args: &CompareArgs) -> Result {
         return live::run(args, method);
     }
     let (titles, sides) = sides(args)?;
-    let found = compare::compare(&sides, args.metric.as_deref())?;
+    let comparisons = compare::compare(&sides, args.metric.as_deref())?;
     if args.json {
-        present::print(&present::json(&as_json(&sides, &found, "confounded")?)?)?
+        present::print(&present::json(&as_json(&sides, &comparisons, "confounded")?)?)?
     } else {
-        show(args, &view(args, &titles, &sides, &found, CONFOUNDED))?
+        show(args, &view(args, &titles, &sides, &comparisons, CONFOUNDED))?
     }
-    if found.iter().all(|comparison| comparison.pairs.is_empty()) {
+    if comparisons.iter().all(|comparison| comparison.pairs.is_empty()) {
         Ok(ExitCode::from(USAGE))
     } else {
         Ok(ExitCode::SUCCESS)
@@ -58,41 +58,43 @@ fn sides(args: &CompareArgs) -> Result<(Vec<String>, Vec<Side>)> {
         groups.push(runs?);
     }
     distinct(&groups)?;
-    let named = match &args.by {
+    let groups = match &args.by {
         Some(by) => compare::group_by(groups.into_iter().flatten().collect(), by)?,
         None => groups.into_iter().map(|runs| (String::new(), runs)).collect(),
     };
-    if named.len() < 2 {
+    if groups.len() < 2 {
         let why = match &args.by {
             Some(by) => format!("all of these runs have the same {by}"),
             None => "one group of runs: name two or more, as in 'compare 12 15'".to_string(),
         };
         return Err(Failure::new(USAGE, why));
     }
-    let store = named.iter().flat_map(|(_, runs)| runs).any(|run| !published::is_published(run));
-    let store = if store { Some(open(&args.store)?) } else { None };
-    let side = |runs: Vec<Run>| -> Result<Side> {
+    let mut runs = groups.iter().flat_map(|(_, runs)| runs);
+    let needs_store = runs.any(|run| !published::is_published(run));
+    let store = if needs_store { Some(open(&args.store)?) } else { None };
+    let (titles, groups): (Vec<String>, Vec<Vec<Run>>) = groups.into_iter().unzip();
+    let sides = groups.into_iter().map(|runs| {
         let repeats = store.as_ref().map(|store| compare::repeats(store, &runs)).transpose()?;
         Ok(Side { repeats: repeats.unwrap_or_default(), runs })
-    };
-    let (titles, runs): (Vec<String>, Vec<Vec<Run>>) = named.into_iter().unzip();
-    Ok((titles, runs.into_iter().map(side).collect::<Result<_>>()?))
+    });
+    Ok((titles, sides.collect::<Result<_>>()?))
 }
 
 /// `3-6` is 3, 4, 5, 6; anything else names one run.
 fn numbers(word: &str) -> Vec<String> {
-    let range = || {
-        let (first, last) = word.split_once('-')?;
-        let (first, last): (i64, i64) = (first.parse().ok()?, last.parse().ok()?);
-        (first <= last && last - first < 1000).then(|| (first..=last).map(|n| n.to_string()))
-    };
-    range().map_or_else(|| vec![word.to_string()], Iterator::collect)
+    let ends = word.split_once('-').map(|(start, end)| (start.parse::<i64>(), end.parse::<i64>()));
+    match ends {
+        Some((Ok(start), Ok(end))) if start <= end && end - start < 1000 => {
+            (start..=end).map(|number| number.to_string()).collect()
+        }
+        _ => vec![word.to_string()],
+    }
 }
 
 fn distinct(groups: &[Vec<Run>]) -> Result<()> {
-    let all: Vec<&Run> = groups.iter().flatten().collect();
-    for (i, run) in all.iter().enumerate() {
-        if all[..i].iter().any(|other| other.id == run.id && other.number == run.number) {
+    let runs: Vec<&Run> = groups.iter().flatten().collect();
+    for (i, run) in runs.iter().enumerate() {
+        if runs[..i].iter().any(|other| other.id == run.id && other.number == run.number) {
             let name = compare::name(run);
             return Err(Failure::new(USAGE, format!("{name} is given twice")));
         }
@@ -105,19 +107,22 @@ fn letter(i: usize) -> char {
     (b'A' + u8::try_from(i.min(25)).unwrap_or(25)) as char
 }
 
-fn as_json(sides: &[Side], found: &[Comparison], order: &str) -> Result<Value> {
-    let ids = |side: &Side| side.runs.iter().map(|run| run.id.clone()).collect::<Vec<_>>();
-    let mut all = Vec::new();
-    for (comparison, b) in found.iter().zip(&sides[1..]) {
+fn as_json(sides: &[Side], comparisons: &[Comparison], order: &str) -> Result<Value> {
+    let mut values = Vec::new();
+    for (comparison, b) in comparisons.iter().zip(&sides[1..]) {
         let mut value = serde_json::to_value(comparison).map_err(|e| Failure::new(IO, e))?;
         let a = &sides[0];
         value["a"] = json!(a.runs.first().map(|run| &run.id));
         value["b"] = json!(b.runs.first().map(|run| &run.id));
-        value["runs"] = json!({ "a": ids(a), "b": ids(b) });
+        value["runs"] = json!({ "a": run_ids(a), "b": run_ids(b) });
         value["order"] = json!(order);
-        all.push(value);
+        values.push(value);
     }
-    Ok(if all.len() == 1 { all.remove(0) } else { json!({ "comparisons": all }) })
+    Ok(if values.len() == 1 { values.remove(0) } else { json!({ "comparisons": values }) })
+}
+
+fn run_ids(side: &Side) -> Vec<String> {
+    side.runs.iter().map(|run| run.id.clone()).collect()
 }
 
 /// The comparison for display.
@@ -125,21 +130,21 @@ fn view(
     args: &CompareArgs,
     titles: &[String],
     sides: &[Side],
-    found: &[Comparison],
+    comparisons: &[Comparison],
     caveat: &str,
 ) -> View {
-    let named = sides.iter().zip(titles).enumerate();
+    let titled = sides.iter().zip(titles).enumerate();
     let first_runs: Vec<(char, &Run)> =
         sides.iter().enumerate().filter_map(|(i, s)| Some((letter(i), s.runs.first()?))).collect();
     let curves = comparison::overlay(&first_runs);
     View {
-        sides: named
+        sides: titled
             .map(|(i, (side, title))| comparison::Side {
                 letter: letter(i),
                 heading: heading(side, title),
             })
             .collect(),
-        against: found
+        against: comparisons
             .iter()
             .enumerate()
             .map(|(i, c)| against(c, args.all, letter(i + 1)))
@@ -192,18 +197,17 @@ fn heading(side: &Side, title: &str) -> String {
 }
 
 fn against(comparison: &Comparison, all: bool, letter: char) -> Against {
-    let shown: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
+    let pairs: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
     // If they share no primary metric, everything is shown.
-    let shown = if shown.is_empty() { comparison.pairs.iter().collect() } else { shown };
+    let pairs = if pairs.is_empty() { comparison.pairs.iter().collect() } else { pairs };
     // Conditions and doubts matter to a result only.
-    let none = comparison.pairs.is_empty();
-    let remarks = if none { Remarks::default() } else { comparison.remarks(letter) };
-    let Remarks { warnings, notes } = remarks;
+    let Remarks { warnings, notes } =
+        if comparison.pairs.is_empty() { Remarks::default() } else { comparison.remarks(letter) };
     Against {
         letter,
         sentence: comparison.sentence_about(letter),
-        left_out: comparison.pairs.len() - shown.len(),
-        rows: shown.into_iter().map(|pair| row(pair, letter)).collect(),
+        left_out: comparison.pairs.len() - pairs.len(),
+        rows: pairs.into_iter().map(|pair| row(pair, letter)).collect(),
         warnings,
         notes,
     }
@@ -226,9 +230,9 @@ fn row(pair: &Pair, letter: char) -> Row {
 
 /// The quantity in words; in those of both sides if they differ.
 fn label(pair: &Pair) -> String {
-    let other = pair.name_b.as_ref().map(|name| MetricKey::parse(name).in_words());
-    match other.filter(|other| *other != pair.label) {
-        Some(other) => format!("{} | {other}", pair.label),
+    let label_b = pair.name_b.as_ref().map(|name| MetricKey::parse(name).in_words());
+    match label_b.filter(|label_b| *label_b != pair.label) {
+        Some(label_b) => format!("{} | {label_b}", pair.label),
         None => pair.label.clone(),
     }
 }
@@ -237,9 +241,11 @@ fn value(pair: &Pair, side: usize, value: Option<f64>) -> String {
     match (pair.ranges[side], value) {
         (Some([low, high]), _) => {
             let [low, high] = [low, high].map(|v| report::quantity(pair.unit, v));
-            let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_string());
-            let same = unit(&low) == unit(&high);
-            let number = low.split(' ').next().filter(|_| same).unwrap_or(&low).to_string();
+            // The unit once, if both have the same.
+            let number = match (low.split_once(' '), high.split_once(' ')) {
+                (Some((number, unit)), Some((_, unit_high))) if unit == unit_high => number,
+                _ => &low,
+            };
             format!("{number} to {high}")
         }
         (None, Some(v)) => report::quantity(pair.unit, v),

@@ -14,24 +14,22 @@ use crate::{present, screen};
 pub fn run(args: &DoctorArgs) -> Result {
     let Fitness { environment, clock, findings } = machine::fitness();
     if args.json {
-        let all = json!({"environment": environment, "clock": clock, "findings": findings});
-        return present::done(&present::json(&all)?);
+        let report = json!({"environment": environment, "clock": clock, "findings": findings});
+        return present::done(&present::json(&report)?);
     }
     let style = screen::style();
-    let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
     let memory = environment.memory_bytes.map_or("unknown".into(), units::binary);
     let mut text = format!(
         "machine   {}   {} x {}   {memory}\nsystem    {}   Linux {}   clock {}\n\n",
         environment.board.clone().or(environment.hypervisor.clone()).unwrap_or("unknown".into()),
         environment.cpu.threads.map_or("unknown".into(), |threads| threads.to_string()),
-        known(&environment.cpu.model),
-        known(&environment.os),
-        known(&environment.kernel),
+        environment.cpu.model.as_deref().unwrap_or("unknown"),
+        environment.os.as_deref().unwrap_or("unknown"),
+        environment.kernel.as_deref().unwrap_or("unknown"),
         clock,
     );
     findings.iter().for_each(|finding| text += &line(finding, &style));
-    let worst = findings.iter().map(|f| f.level).max();
-    text += match worst {
+    text += match findings.iter().map(|f| f.level).max() {
         None | Some(Level::Note) => "fit for measuring\n",
         Some(Level::Warn) => "fit for measuring, with care\n",
         Some(Level::Bad | Level::Other(_)) => "numbers from this machine do not describe a drive\n",
@@ -45,10 +43,11 @@ fn line(finding: &Finding, style: &Style) -> String {
         Level::Warn => (Ink::Warn, "!"),
         Level::Bad | Level::Other(_) => (Ink::Bad, "x"),
     };
-    let lines = |text: &str| screen::wrap(text, style.width.saturating_sub(3));
-    let mut text = style.paint_lines(Ink::Plain, &lines(&finding.text));
+    let width = style.width.saturating_sub(3);
+    let mut text = style.paint_lines(Ink::Plain, &screen::wrap(&finding.text, width));
     if let Some(advice) = &finding.advice {
-        text += &format!("\n{}", style.paint_lines(Ink::Dim, &lines(&format!("try: {advice}"))));
+        let advice = screen::wrap(&format!("try: {advice}"), width);
+        text += &format!("\n{}", style.paint_lines(Ink::Dim, &advice));
     }
     format!("{}  {}\n", style.paint(ink, mark), text.replace('\n', "\n   "))
 }

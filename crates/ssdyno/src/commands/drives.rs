@@ -39,10 +39,12 @@ fn list(args: &DrivesArgs, style: &Style) -> Result<String> {
         return present::json(&list);
     }
     // A pipe gets a line per drive.
-    let text = match style.width == usize::MAX {
-        true => lines(&drives, style),
-        false if args.verbose => described(&drives, style),
-        false => names(&drives, style),
+    let text = if style.width == usize::MAX {
+        lines(&drives, style)
+    } else if args.verbose {
+        descriptions(&drives, style)
+    } else {
+        names(&drives, style)
     };
     let legend = "\nssdyno run sim:NAME measures one; sim:NAME?state=used starts with a used drive\n\
                   ssdyno drives -v describes them all; drives show NAME: figures and sources\n\
@@ -88,15 +90,15 @@ fn names(drives: &[VirtualDrive], style: &Style) -> String {
 }
 
 /// Each drive with its description below it.
-fn described(drives: &[VirtualDrive], style: &Style) -> String {
+fn descriptions(drives: &[VirtualDrive], style: &Style) -> String {
     const INDENT: &str = "\n    ";
-    let one = |drive: &VirtualDrive| {
+    let entries = drives.iter().map(|drive| {
         let name = style.paint(Ink::Strong, &drive.name);
         let (size, link) = (units::decimal(drive.bytes), drive.links.join(" + "));
         let about = screen::wrap(&drive.about, style.columns().saturating_sub(INDENT.len()));
         format!("{name}  {size}  {link}{INDENT}{}\n", about.replace('\n', INDENT))
-    };
-    drives.iter().map(one).collect()
+    });
+    entries.collect()
 }
 
 /// A line per drive, for programs.
@@ -117,14 +119,13 @@ fn lines(drives: &[VirtualDrive], style: &Style) -> String {
 fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
     let VirtualDrive { name, model, about, links, figures, .. } = drives::named(name)?;
     if as_json {
-        let all = json!({
+        return present::json(&json!({
             "name": name,
             "model": model,
             "about": about,
             "link": links,
             "figures": figures,
-        });
-        return present::json(&all);
+        }));
     }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
     table.heading(["figure", "value", "from", "source"]);

@@ -39,13 +39,13 @@ runs the jobs on a virtual drive.
 
 /// Runs a fio command line.
 pub fn run(args: &FioArgs) -> Result {
-    let (own, words) = OwnOptions::split(&args.words)?;
+    let (own_options, words) = OwnOptions::split(&args.words)?;
     let is_help = words.is_empty() || words.iter().any(|word| word == "--help" || word == "-h");
     let words = if is_help { vec!["--help".to_string()] } else { words };
     match fio::parse(&words, &fio::Here).map_err(usage)? {
         Request::Answer(text) if is_help => present::done(&format!("{text}{OWN_HELP}")),
         Request::Answer(text) => present::done(&text),
-        Request::Run(plan) => execute(&own, &plan),
+        Request::Run(plan) => execute(&own_options, &plan),
     }
 }
 
@@ -59,22 +59,22 @@ struct OwnOptions {
 
 impl OwnOptions {
     fn split(words: &[String]) -> Result<(OwnOptions, Vec<String>)> {
-        let mut own = OwnOptions::default();
-        let permissions = &mut own.permissions;
+        let mut own_options = OwnOptions::default();
+        let permissions = &mut own_options.permissions;
         let rest = words::split(words, |word| {
             match word.name {
                 "--destroy" => permissions.destroy.push(word.value()?),
-                "--store" => own.store = Some(word.value()?.into()),
+                "--store" => own_options.store = Some(word.value()?.into()),
                 "--overwrite-files" => permissions.overwrite_files = true,
                 "--no-iommu" => permissions.no_iommu = true,
-                "--dry-run" => own.dry_run = true,
+                "--dry-run" => own_options.dry_run = true,
                 // Stdout is always fio's own.
                 "--as-is" => {}
                 _ => return Ok(false),
             }
             Ok(true)
         })?;
-        Ok((own, rest))
+        Ok((own_options, rest))
     }
 }
 
@@ -82,14 +82,14 @@ pub fn usage(error: fio::FioError) -> Failure {
     Failure::new(USAGE, &error).advise_if(error.advice)
 }
 
-fn execute(own: &OwnOptions, plan: &Plan) -> Result {
+fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
     for note in &plan.notes {
         screen::say(&format!("ssdyno: {}: {}", note.place, note.text));
     }
     let request = lab::fio::Request {
         jobs: plan,
-        permissions: own.permissions.clone(),
-        store: own.store.clone(),
+        permissions: own_options.permissions.clone(),
+        store: own_options.store.clone(),
         command: cli::typed(),
     };
     let is_announced = is_stdout_for_people(plan);
@@ -100,7 +100,7 @@ fn execute(own: &OwnOptions, plan: &Plan) -> Result {
     };
     let mut results = None;
     let planned = request.plan(&mut announce, &mut results)?;
-    if own.dry_run {
+    if own_options.dry_run {
         show_plan(&planned)?;
         return Ok(ExitCode::SUCCESS);
     }

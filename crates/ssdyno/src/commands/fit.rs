@@ -31,21 +31,21 @@ pub fn run(args: &FitArgs) -> Result {
     }
     let fitted = measurements.fit(args.base.as_deref())?;
     if let Some(path) = &args.output {
-        let begun = emit::Replacement::renew(path, HEAD.as_bytes());
-        let written = begun.and_then(|mut file| {
+        let file = emit::Replacement::renew(path, HEAD.as_bytes());
+        file.and_then(|mut file| {
             file.write_all(fitted.toml.as_bytes())?;
             file.finish()
-        });
-        written.map_err(|e| Failure::cannot_write(path, &e))?;
+        })
+        .map_err(|e| Failure::cannot_write(path, &e))?;
     }
     present::done(&if args.json {
         as_json(&fitted)?
     } else {
-        shown(&fitted, args, &screen::style())
+        as_text(&fitted, args, &screen::style())
     })
 }
 
-fn shown(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
+fn as_text(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
     table.heading(["figure", "value", "determined by"]);
     for figure in &fitted.decided {
@@ -60,12 +60,12 @@ fn shown(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
     let mut text =
         format!("{}\n{}\n", table.render(style), screen::wrap(&line, style.width.min(90)));
     text += &format!("\n{}", predictions(&fitted.predictions, style));
-    let off = |p: &&Prediction| (p.predicted / p.measured - 1.0).abs() > NEAR;
-    let far = fitted.predictions.iter().filter(off).count();
-    if far > 0 {
-        let all = fitted.predictions.len();
-        let line =
-            format!("{far} of {all} measurements differ by more than 10% from the fitted drive");
+    let total = fitted.predictions.len();
+    let outliers = fitted.predictions.iter().filter(|p| deviation(p).abs() > NEAR).count();
+    if outliers > 0 {
+        let line = format!(
+            "{outliers} of {total} measurements differ by more than 10% from the fitted drive"
+        );
         text += &format!("\n{}\n", style.paint(Ink::Warn, &line));
     }
     text += &match &args.output {
@@ -75,18 +75,22 @@ fn shown(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
     text
 }
 
+/// Relative deviation of the fitted drive from the measurement.
+fn deviation(p: &Prediction) -> f64 {
+    p.predicted / p.measured - 1.0
+}
+
 fn predictions(predictions: &[Prediction], style: &Style) -> String {
-    let right = Align::Right;
-    let mut table = Table::new(&[Align::Left, right, right, right]);
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     table.heading(["workload", "measured", "fitted drive", "off"]);
     for p in predictions {
-        let off = p.predicted / p.measured - 1.0;
-        let ink = if off.abs() <= NEAR { Ink::Plain } else { Ink::Warn };
+        let deviation = deviation(p);
+        let ink = if deviation.abs() <= NEAR { Ink::Plain } else { Ink::Warn };
         table.row([
             Cell::from(p.name.as_str()),
             Cell::from(units::throughput(p.measured)),
             Cell::from(units::throughput(p.predicted)),
-            Cell::new(ink, format!("{:+.1}%", off * 100.0)),
+            Cell::new(ink, format!("{:+.1}%", deviation * 100.0)),
         ]);
     }
     table.render(style)

@@ -14,23 +14,23 @@ pub fn run(args: &ImageArgs) -> Result {
     let ImageCommand::Make(args) = &args.command;
     let (interrupt, bar) = (interrupt::Run::begin(), live::bytes_bar());
     let limit = interrupt::Limit::begin();
-    let made = make(&args.source, &args.image, &mut |done, bytes| {
+    let image = make(&args.source, &args.image, &mut |done, bytes| {
         bar.set_length(bytes);
         bar.set_position(done);
         !interrupt.flag().load(Ordering::Relaxed)
     });
     drop((limit, interrupt));
     bar.finish_and_clear();
-    let made = made?;
+    let image = image?;
     present::done(&if args.json {
-        present::json(&made)?
+        present::json(&image)?
     } else {
         format!(
             "{}: {} as {}, {} blocks\n",
             args.image.display(),
-            decimal(made.bytes),
-            decimal(made.image_bytes),
-            made.blocks
+            decimal(image.bytes),
+            decimal(image.image_bytes),
+            image.blocks
         )
     })
 }

@@ -20,14 +20,14 @@ pub fn run(args: &ImportArgs) -> Result {
     if args.list {
         return list(args.json);
     }
-    let only = args.format.as_deref().map(import::format).transpose()?;
-    let mut into = None;
+    let format = args.format.as_deref().map(import::format).transpose()?;
+    let mut destination = None;
     if !args.dry_run {
-        import::check(&args.files, only)?;
-        into = Some(Destination::at(args.store.store.as_deref()));
+        import::check(&args.files, format)?;
+        destination = Some(Destination::at(args.store.store.as_deref()));
     }
     let mut rows = Rows::default();
-    let done = import::read(&args.files, only, into, &mut |imported| {
+    let outcome = import::read(&args.files, format, destination, &mut |imported| {
         if !args.json {
             rows.add(&imported);
             return Ok(());
@@ -37,7 +37,7 @@ pub fn run(args: &ImportArgs) -> Result {
     if !args.json {
         present::print(&rows.render())?;
     }
-    done?;
+    outcome?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -98,11 +98,11 @@ impl Rows {
         if self.shown.is_empty() {
             return String::new();
         }
-        let more = match self.more {
-            0 => String::new(),
-            more => format!("and {more} more\n"),
-        };
-        table.render(&screen::style()) + &more
+        let mut text = table.render(&screen::style());
+        if self.more > 0 {
+            text += &format!("and {} more\n", self.more);
+        }
+        text
     }
 }
 

@@ -29,14 +29,14 @@ ssdyno's own options:
 
 /// Runs an iozone command line.
 pub fn run(args: &IozoneArgs) -> Result {
-    let (own, words) = Own::split(&args.words)?;
+    let (own_options, words) = Own::split(&args.words)?;
     let command = match iozone::parse(&words).map_err(usage)? {
         Request::Answer(text) => {
             return present::done(&format!("{text}{OWN_HELP}"));
         }
         Request::Run(command) => *command,
     };
-    execute(&own, &command)
+    execute(&own_options, &command)
 }
 
 /// ssdyno's own options on the command line.
@@ -52,15 +52,15 @@ struct Own {
 
 impl Own {
     fn split(words: &[String]) -> Result<(Own, Vec<String>)> {
-        let mut own = Own::default();
+        let mut own_options = Own::default();
         let mut rest = words::split(words, |word| {
             match word.name {
-                "--destroy" => own.destroy = Some(word.value()?),
-                "--store" => own.store = Some(word.value()?.into()),
-                "--legacy" => own.legacy = true,
-                "--json" => own.json = true,
-                "--quiet" => own.quiet = true,
-                "--dry-run" => own.dry_run = true,
+                "--destroy" => own_options.destroy = Some(word.value()?),
+                "--store" => own_options.store = Some(word.value()?.into()),
+                "--legacy" => own_options.legacy = true,
+                "--json" => own_options.json = true,
+                "--quiet" => own_options.quiet = true,
+                "--dry-run" => own_options.dry_run = true,
                 // Stdout is always iozone's own.
                 "--as-is" => {}
                 _ => return Ok(false),
@@ -69,7 +69,7 @@ impl Own {
         })?;
         // iozone's own option for help.
         rest.iter_mut().filter(|word| *word == "--help").for_each(|word| *word = "-h".to_string());
-        Ok((own, rest))
+        Ok((own_options, rest))
     }
 }
 
@@ -77,21 +77,21 @@ fn usage(error: iozone::IozoneError) -> Failure {
     Failure::new(USAGE, &error).advise_if(error.advice)
 }
 
-fn execute(own: &Own, command: &Command) -> Result {
+fn execute(own_options: &Own, command: &Command) -> Result {
     for note in &command.notes {
         screen::say(&format!("ssdyno: {note}"));
     }
-    let work = lab::iozone::work(command, own.legacy)?;
+    let work = lab::iozone::work(command, own_options.legacy)?;
     let request = LabRequest {
-        target: lab::iozone::target(command, own.destroy.clone()),
-        store: own.store.clone(),
+        target: lab::iozone::target(command, own_options.destroy.clone()),
+        store: own_options.store.clone(),
         instrument: lab::iozone::instrument(command),
         command: cli::typed(),
         ..LabRequest::default()
     };
-    let quiet = own.quiet || own.json;
-    let output = OutputArgs { json: own.json, quiet, ..OutputArgs::default() };
-    if own.dry_run {
+    let quiet = own_options.quiet || own_options.json;
+    let output = OutputArgs { json: own_options.json, quiet, ..OutputArgs::default() };
+    if own_options.dry_run {
         session::show_plan(&request, &output, &work)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -103,7 +103,7 @@ fn execute(own: &Own, command: &Command) -> Result {
         emit::check(Path::new(&name), example).map_err(|e| cannot_write_latencies(&name, &e))?;
     }
     let Recorded { run, ended, kept, .. } = session::record(&request, &output, &work)?;
-    if own.json {
+    if own_options.json {
         present::print(&present::record_json(&run, false)?)?;
     } else {
         present::print(&iozone::table(command, &run, &run.started))?;
@@ -112,8 +112,11 @@ fn execute(own: &Own, command: &Command) -> Result {
     if let Some(path) = &command.sheet {
         let _limit = interrupt::Limit::begin();
         let is_text = Path::new(path).extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
-        let csv = || iozone::csv(&command.run, &run).into_bytes();
-        let content = if is_text { csv() } else { iozone::sheet(command, &run) };
+        let content = if is_text {
+            iozone::csv(&command.run, &run).into_bytes()
+        } else {
+            iozone::sheet(command, &run)
+        };
         emit::replace(Path::new(path), content).map_err(|e| cannot_write_sheet(path, &e))?;
     }
     for (name, content) in iozone::latency_files(command) {

@@ -16,10 +16,11 @@ use crate::{present, screen};
 
 /// Lists every drive, or the drives that contain a path.
 pub fn run(args: &ListArgs) -> Result {
-    let device = |device| Listed::Device(Box::new(device));
     let drives = match &args.path {
         None => machine::all_drives(),
-        Some(path) => machine::drives_under(path)?.into_iter().map(device).collect(),
+        Some(path) => {
+            machine::drives_under(path)?.into_iter().map(Box::new).map(Listed::Device).collect()
+        }
     };
     if args.json {
         return present::done(&present::json(&drives)?);
@@ -62,17 +63,16 @@ fn lines(drives: &[Listed]) -> Table {
 
 /// The line for a drive detached from the kernel's driver.
 fn bound_row(bound: &BoundDrive) -> [Cell; 6] {
-    let unknown = || "unknown".to_string();
-    let allowed = match bound.give_back {
+    let allowance = match bound.give_back {
         Some(_) => Cell::new(Ink::Warn, "writes"),
         None => Cell::new(Ink::Bad, "nothing"),
     };
     [
         Cell::new(Ink::Strong, bound.target.as_str()),
-        Cell::from(bound.bytes.map_or_else(unknown, units::decimal)),
-        Cell::from(bound.model.clone().unwrap_or_else(unknown)),
+        Cell::from(bound.bytes.map_or("unknown".into(), units::decimal)),
+        Cell::from(bound.model.clone().unwrap_or_else(|| "unknown".into())),
         Cell::from(bound.driver.clone().unwrap_or_else(|| "no driver".into())),
-        allowed,
+        allowance,
         Cell::dim(returned_by(bound)),
     ]
 }
@@ -97,8 +97,8 @@ fn entry(listed: &Listed, style: &Style) -> String {
 /// The link as currently negotiated, or the bus.
 fn link_now(id: &DriveIdentity) -> String {
     let Some(link) = &id.link else { return id.bus.clone() };
-    let now = link.now.clone().unwrap_or_else(|| id.bus.clone());
-    if link.downgraded == Some(true) { format!("{now} DOWNGRADED") } else { now }
+    let current = link.now.clone().unwrap_or_else(|| id.bus.clone());
+    if link.downgraded == Some(true) { format!("{current} DOWNGRADED") } else { current }
 }
 
 /// The most that a run may do, in one word.

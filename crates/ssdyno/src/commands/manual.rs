@@ -94,8 +94,8 @@ fn write_pages(command: &Command, directory: &Path) -> Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     let path = directory.join(format!("{name}.1"));
     emit::replace(&path, page(command)?).map_err(|e| Failure::cannot_write(&path, &e))?;
-    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
-    shown.into_iter().try_for_each(|command| write_pages(command, directory))
+    let commands = command.get_subcommands().filter(|command| !command.is_hide_set());
+    commands.into_iter().try_for_each(|command| write_pages(command, directory))
 }
 
 fn page(command: &Command) -> Result<Vec<u8>> {

@@ -3,7 +3,7 @@
 use lab::{Declared, Form, MethodInfo, MetricInfo, work};
 use report::Ink;
 use report::table::{Align, Cell, Table};
-use serde_json::json;
+use serde_json::{Value, json};
 use workload::units;
 
 use crate::cli::MethodsArgs;
@@ -70,7 +70,7 @@ fn options(info: &MethodInfo, width: usize) -> String {
     }
     let common = info.common().map(|option| format!("--{} ", option.name())).collect::<String>();
     let common = format!("  {}\n", format!("{common}--seed").trim_end());
-    let own = info.options.iter().filter_map(|option| {
+    let options = info.options.iter().filter_map(|option| {
         let text = match option.form() {
             Form::Switch => format!("--{}", option.name()),
             Form::Value(value) => format!("--{} {value}", option.name()),
@@ -79,7 +79,7 @@ fn options(info: &MethodInfo, width: usize) -> String {
         };
         Some(entry(&text, option.help(), width))
     });
-    format!("options\n{common}{}\n", own.collect::<String>())
+    format!("options\n{common}{}\n", options.collect::<String>())
 }
 
 /// A metric with its unit, followed by the lines of its meaning.
@@ -94,10 +94,16 @@ fn entry(heading: &str, meaning: &str, width: usize) -> String {
     format!("  {heading}{INDENT}{}\n", lines.replace('\n', INDENT))
 }
 
+fn option_json(option: &&dyn Declared) -> Value {
+    json!({ "name": option.name(), "help": option.help() })
+}
+
+fn metric_json(metric: &MetricInfo) -> Value {
+    json!({ "name": metric.name, "unit": metric.unit, "meaning": metric.meaning })
+}
+
 fn json(methods: &[&MethodInfo]) -> Result<String> {
-    let declared = |metric: &MetricInfo| json!({ "name": metric.name, "unit": metric.unit, "meaning": metric.meaning });
-    let option = |option: &&dyn Declared| json!({ "name": option.name(), "help": option.help() });
-    let about = |info: &&MethodInfo| {
+    let methods = methods.iter().map(|info| {
         json!({
             "name": info.name,
             "summary": info.summary,
@@ -105,10 +111,10 @@ fn json(methods: &[&MethodInfo]) -> Result<String> {
             "safety": info.safety,
             "seconds": info.seconds,
             "writes": info.writes,
-            "options": info.options.iter().map(option).collect::<Vec<_>>(),
+            "options": info.options.iter().map(option_json).collect::<Vec<_>>(),
             "ignores": info.ignores.iter().map(|option| option.name()).collect::<Vec<_>>(),
-            "metrics": info.metrics().map(declared).collect::<Vec<_>>(),
+            "metrics": info.metrics().map(metric_json).collect::<Vec<_>>(),
         })
-    };
-    present::json(&methods.iter().map(about).collect::<Vec<_>>())
+    });
+    present::json(&methods.collect::<Vec<_>>())
 }

@@ -142,14 +142,14 @@ fn plan_words(disc: &Disc, places: &[Planned], volumes: &[NewVolume]) -> String 
 
 /// A line about the space behind `end`, the end of the last partition; empty if there is little.
 fn left_free(bytes: u64, end: u64, sector_bytes: u32) -> String {
-    let left = bytes.saturating_sub(end);
-    if left < WORTH_A_LINE {
+    let rest = bytes.saturating_sub(end);
+    if rest < WORTH_A_LINE {
         return String::new();
     }
     let addressable = u64::from(u32::MAX) * u64::from(sector_bytes);
     let beyond = addressable.saturating_sub(end) < WORTH_A_LINE;
     let why = if beyond { ": an MBR cannot address it" } else { "" };
-    format!("  {} at the end stays free{why}\n", units::binary(left))
+    format!("  {} at the end stays free{why}\n", units::binary(rest))
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use crate::present;
 /// Prepares the target.
 pub fn run(args: PrepareArgs) -> Result {
     let TargetArgs { target, measure } = args.on;
-    let to = match (&args.driver, args.to) {
+    let driver = match (&args.driver, args.to) {
         (DriverArgs { bind: Some(serial), .. }, _) => return bind(&target, serial),
         (DriverArgs { unbind: true, .. }, _) | (_, None) => return unbind(&target),
-        (_, Some(to)) => to,
+        (_, Some(driver)) => driver,
     };
     let size = measure.request(&target).target.to_prepare().size;
     let measure = MeasureArgs { size, ..measure };
@@ -23,7 +23,7 @@ pub fn run(args: PrepareArgs) -> Result {
         seed: measure.instrument.content_seed(),
         ..Options::default()
     };
-    let work = Work::prepare(to, erase(&args.by), &options);
+    let work = Work::prepare(driver, erase(&args.by), &options);
     session::run(&target, &measure, &work)
 }
 

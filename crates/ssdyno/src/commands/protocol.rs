@@ -84,9 +84,9 @@ impl Runner<'_> {
     /// Shows the plan of all remaining items.
     fn plan(&self, progress: &Progress<'_>) -> Result {
         let items = progress.plan(&self.request, &io::read)?;
-        let plans = || items.iter().filter_map(PlannedItem::plan);
-        let seconds = plans().fold(0.0, |sum, plan| sum + plan.seconds);
-        let bytes: u64 = plans().map(|plan| plan.write_bytes_max).sum();
+        let plans: Vec<&Plan> = items.iter().filter_map(PlannedItem::plan).collect();
+        let seconds = plans.iter().fold(0.0, |sum, plan| sum + plan.seconds);
+        let bytes: u64 = plans.iter().map(|plan| plan.write_bytes_max).sum();
         let target = &self.request.target.spec;
         let text = if self.args.measure.output.is_json() {
             present::json(&json!({
@@ -98,12 +98,12 @@ impl Runner<'_> {
                 "steps": items.iter().map(PlannedItem::json).collect::<Vec<_>>(),
             }))?
         } else {
-            let (style, written) = (screen::style(), workload::units::binary(bytes));
+            let (style, amount) = (screen::style(), workload::units::binary(bytes));
             let title = style.paint(Ink::Strong, &self.protocol.title);
             let time = workload::units::span(seconds);
             let table = steps(&items, progress.place(), &style);
             format!(
-                "{title}\n{} on {target}: about {time}, at most {written} written\n\n{table}",
+                "{title}\n{} on {target}: about {time}, at most {amount} written\n\n{table}",
                 self.protocol.name
             )
         };
@@ -122,11 +122,13 @@ impl Runner<'_> {
                     progress.answer(ask, &answer);
                 }
                 Next::Measure(item) => {
-                    let (number, of) = progress.place();
+                    let (number, total) = progress.place();
                     if !output.quiet {
                         let (id, repeat) = (&item.step.id, item.repeat);
                         let repeats = item.measure.repeat;
-                        screen::say(&format!("step {number}/{of}   {id}, {repeat} of {repeats}"));
+                        screen::say(&format!(
+                            "step {number}/{total}   {id}, {repeat} of {repeats}"
+                        ));
                     }
                     let part_of = Some(progress.part_of(&item));
                     let request = Request { part_of, ..self.request.clone() };
@@ -170,14 +172,15 @@ impl Runner<'_> {
         if let Some(answers) = &self.answers {
             return Ok(answers.answer(id).to_string());
         }
-        let (number, of) = progress.place();
+        let (number, total) = progress.place();
         loop {
             let end = if ask.field.is_some() { ": " } else { " " };
-            let _ = write!(stderr(), "step {number}/{of}   {}{end}", emit::screen(&ask.text));
+            let _ = write!(stderr(), "step {number}/{total}   {}{end}", emit::screen(&ask.text));
             let mut line = String::new();
-            let read = stdin().read_line(&mut line);
-            let read = read.map_err(|error| Failure::new(USAGE, format!("no answer: {error}")))?;
-            if read == 0 {
+            let bytes = stdin()
+                .read_line(&mut line)
+                .map_err(|error| Failure::new(USAGE, format!("no answer: {error}")))?;
+            if bytes == 0 {
                 let text = format!("no answer for step '{id}'");
                 return Err(Failure::new(REFUSED, text).advise(self.resume()));
             }
@@ -188,15 +191,15 @@ impl Runner<'_> {
     }
 }
 
-/// A row for each remaining item; `first` is the number of the first, `of` the total.
-fn steps(items: &[PlannedItem<'_>], (first, of): (usize, usize), style: &Style) -> String {
+/// A row for each remaining item; `start` is the number of the first.
+fn steps(items: &[PlannedItem<'_>], (start, total): (usize, usize), style: &Style) -> String {
     let mut rows = Vec::new();
-    for (number, planned) in (first..).zip(items) {
+    for (number, planned) in (start..).zip(items) {
         let (id, text) = match planned {
             PlannedItem::Ask(id, ask) => (*id, format!("asks: {}", ask.text)),
             PlannedItem::Measure { item, plan, .. } => (item.step.id.as_str(), cost(item, plan)),
         };
-        let place = format!("{number}/{of}");
+        let place = format!("{number}/{total}");
         rows.push((vec![Cell::dim(place), Cell::new(Ink::Strong, id)], text));
     }
     wrapped(Table::new(&[Align::Right, Align::Left]), rows, style)
@@ -225,18 +228,22 @@ fn wrapped(table: Table, rows: Vec<(Vec<Cell>, String)>, style: &Style) -> Strin
 
 /// One-line description of a measurement and its cost.
 fn cost(item: &Item<'_>, plan: &Plan) -> String {
-    let what = match &item.measure.run {
+    let work = match &item.measure.run {
         Run::Method(name, _) => (*name).to_string(),
         Run::Io(words) => format!("io {words}"),
     };
-    let before: Vec<String> = item.measure.prepare.iter().map(|step| preparing(*step)).collect();
-    let before =
-        if before.is_empty() { String::new() } else { format!("{}, then ", before.join(", ")) };
+    let preparations: Vec<String> =
+        item.measure.prepare.iter().map(|step| preparing(*step)).collect();
+    let preparations = if preparations.is_empty() {
+        String::new()
+    } else {
+        format!("{}, then ", preparations.join(", "))
+    };
     let side = item.measure.side.as_ref().map_or(String::new(), |side| format!(", side {side}"));
     let repeat = format!("{} of {}", item.repeat, item.measure.repeat);
     let time = workload::units::span(plan.seconds);
-    let written = workload::units::binary(plan.write_bytes_max);
-    format!("{before}{what}: {repeat}{side}; {time}, at most {written} written")
+    let amount = workload::units::binary(plan.write_bytes_max);
+    format!("{preparations}{work}: {repeat}{side}; {time}, at most {amount} written")
 }
 
 fn preparing(step: Preparing) -> String {

@@ -36,20 +36,21 @@ pub fn run(args: &RecoverArgs) -> Result {
     let results = results?;
     watcher.printed?;
     if *json {
-        let all = returned.iter().map(Line::Drive).chain(results.iter().map(Line::Journal));
-        present::print(&present::json(&all.collect::<Vec<_>>())?)?;
+        let lines = returned.iter().map(Line::Drive).chain(results.iter().map(Line::Journal));
+        present::print(&present::json(&lines.collect::<Vec<_>>())?)?;
     } else if results.is_empty() && returned.is_empty() {
         let directory = recovery.directory()?;
-        let none = device.as_ref().map_or("no journals".into(), |d| format!("no journal of {d}"));
-        present::print(&format!("{none} in {}\n", directory.display()))?;
+        let absence =
+            device.as_ref().map_or("no journals".into(), |d| format!("no journal of {d}"));
+        present::print(&format!("{absence} in {}\n", directory.display()))?;
     }
     if results.is_empty() && recovery.owner.is_none() {
         mention_here(&recovery);
     }
     mention_elsewhere(&recovery);
-    let closed = results.iter().all(|result| result.closed)
+    let is_recovered = results.iter().all(|result| result.closed)
         && returned.iter().all(|drive| drive.failed.is_none());
-    Ok(if closed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+    Ok(if is_recovered { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
 /// For commands other than `recover`: prints a line on stderr for each drive that a run left
@@ -70,11 +71,11 @@ pub fn mention(journal: Option<&Path>) {
 /// Prints a line on stderr for each drive with a journal in the directory. Returns whether there
 /// is one.
 fn mention_here(recovery: &Recovery) -> bool {
-    let left = recovery.left();
-    for left in &left {
-        screen::say(&format!("note: a run left {left}: {}", recovery.command()));
+    let remains = recovery.left();
+    for remain in &remains {
+        screen::say(&format!("note: a run left {remain}: {}", recovery.command()));
     }
-    !left.is_empty()
+    !remains.is_empty()
 }
 
 /// The path of a device without symbolic links, as in its journal: `/dev/sdb` for a link in
@@ -107,12 +108,10 @@ impl RecoveryWatcher for Screen {
 
     fn opened(&mut self, file: &JournalFile) {
         let text = identity(file);
-        match self.json {
-            true => self.bar.suspend(|| screen::say(text.trim_end())),
-            false if self.printed.is_ok() => {
-                self.printed = self.bar.suspend(|| present::print(&text));
-            }
-            false => {}
+        if self.json {
+            self.bar.suspend(|| screen::say(text.trim_end()));
+        } else if self.printed.is_ok() {
+            self.printed = self.bar.suspend(|| present::print(&text));
         }
     }
 
@@ -151,10 +150,10 @@ fn identity(file: &JournalFile) -> String {
 }
 
 fn text(result: &Recovered) -> String {
-    let when = result.made_s.and_then(|s| jiff::Timestamp::from_second(s as i64).ok());
-    let when = when.map(|t| format!(" of {}", t.strftime("%Y-%m-%d %H:%M UTC")));
+    let time = result.made_s.and_then(|s| jiff::Timestamp::from_second(s as i64).ok());
+    let time = time.map(|time| format!(" of {}", time.strftime("%Y-%m-%d %H:%M UTC")));
     let drive = result.drive.as_ref().map(|drive| format!("\n  {drive}"));
-    let mut text = format!("{}{}", result.journal, when.unwrap_or_default());
+    let mut text = format!("{}{}", result.journal, time.unwrap_or_default());
     text += &format!("{}\n  {}\n", drive.unwrap_or_default(), result.text);
     if let Some(advice) = &result.advice {
         text += &format!("  try: {advice}\n");

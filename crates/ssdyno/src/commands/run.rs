@@ -22,18 +22,18 @@ pub fn run(args: &RunArgs) -> Result {
     let options = work::options(&args.method, &args.own.typed, Options::from(args))?;
     let works = args.method.iter().map(|name| Ok(Work::method(name, &options)?));
     let works = works.collect::<Result<Vec<_>>>()?;
-    let (mut first, mut result) = (true, ExitCode::SUCCESS);
+    let (mut is_first, mut result) = (true, ExitCode::SUCCESS);
     for (name, work) in args.method.iter().zip(&works) {
         for target in &args.targets {
-            if args.measure.dry_run && !args.measure.output.is_json() && !first {
+            if args.measure.dry_run && !args.measure.output.is_json() && !is_first {
                 present::print("\n")?;
             }
-            first = false;
+            is_first = false;
             let code = session::run(target, &args.measure, work)?;
-            match code == ExitCode::from(CHECK_FAILED) && name == FAKE {
-                true => result = code,
-                false if code != ExitCode::SUCCESS => return Ok(code),
-                false => {}
+            if code == ExitCode::from(CHECK_FAILED) && name == FAKE {
+                result = code;
+            } else if code != ExitCode::SUCCESS {
+                return Ok(code);
             }
         }
     }
@@ -42,15 +42,13 @@ pub fn run(args: &RunArgs) -> Result {
 
 /// Refuses options for a single run or a single drive if there are several.
 fn check_several(args: &RunArgs) -> Result<()> {
-    let refused = |text: &str, advice: &str| Err(Failure::new(USAGE, text).advise(advice));
     if args.targets.len() > 1 && args.measure.destroy.is_some() {
-        return refused(
-            "--destroy is for one drive, not several",
-            "one `ssdyno run` for each drive",
-        );
+        let failure = Failure::new(USAGE, "--destroy is for one drive, not several");
+        return Err(failure.advise("one `ssdyno run` for each drive"));
     }
     if args.targets.len() * args.method.len() > 1 && args.measure.output.html.is_some() {
-        return refused("--html=FILE is for one run, not several", "ssdyno show RUN --html=FILE");
+        let failure = Failure::new(USAGE, "--html=FILE is for one run, not several");
+        return Err(failure.advise("ssdyno show RUN --html=FILE"));
     }
     Ok(())
 }

@@ -32,12 +32,11 @@ pub fn list(args: &RunsArgs) -> Result {
         return list_published(args);
     }
     let store = open(&args.store)?;
-    let day = |text: &String| store::day(text);
     let filter = Filter {
         drive: args.drive.clone(),
         method: args.method.clone(),
-        since: args.since.as_ref().map(day).transpose()?.map(|d| d.start),
-        until: args.until.as_ref().map(day).transpose()?.map(|d| d.end),
+        since: args.since.as_deref().map(store::day).transpose()?.map(|d| d.start),
+        until: args.until.as_deref().map(store::day).transpose()?.map(|d| d.end),
         limit: if args.all { None } else { Some(args.limit.unwrap_or_else(limit)) },
     };
     let mut runs = store.runs(&filter)?;
@@ -47,28 +46,27 @@ pub fn list(args: &RunsArgs) -> Result {
     }
     let text = if args.json { runs_json(&runs)? } else { runs_table(&runs) };
     present::print(&text)?;
-    let of = store.count(&filter)?;
-    if of > runs.len() as u64 && args.limit.is_none() {
-        screen::say(&format!("the last {} of {of} runs; more: --limit N, --all", runs.len()));
+    let total = store.count(&filter)?;
+    if total > runs.len() as u64 && args.limit.is_none() {
+        screen::say(&format!("the last {} of {total} runs; more: --limit N, --all", runs.len()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The number of runs listed by default.
 fn limit() -> u32 {
-    let fits = |rows: u32| rows.saturating_sub(OTHER_LINES).clamp(LIMIT_MIN, LIMIT);
-    screen::height().map_or(LIMIT, fits)
+    screen::height().map_or(LIMIT, |rows| rows.saturating_sub(OTHER_LINES).clamp(LIMIT_MIN, LIMIT))
 }
 
 /// Lists published results in the order of the documents.
 fn list_published(args: &RunsArgs) -> Result {
     let mut runs = published::all()?;
-    let wanted = args.drive.as_ref().map(|text| text.to_lowercase());
+    let drive = args.drive.as_ref().map(|text| text.to_lowercase());
     runs.retain(|run| {
         let machine = run.environment.board.as_deref().unwrap_or_default();
         let names = [drive_name(run), machine, run.id.as_str()];
-        let drive = |text: &String| names.iter().any(|name| name.to_lowercase().contains(text));
-        wanted.as_ref().is_none_or(drive) && args.method.as_ref().is_none_or(|m| *m == run.method)
+        let is_named = |text: &String| names.iter().any(|name| name.to_lowercase().contains(text));
+        drive.as_ref().is_none_or(is_named) && args.method.as_ref().is_none_or(|m| *m == run.method)
     });
     runs.truncate(args.limit.map_or(usize::MAX, |n| n as usize));
     let text = if args.json { present::json(&runs)? } else { published_table(&runs) };
@@ -139,7 +137,7 @@ pub fn show(args: &ShowArgs) -> Result {
 /// Writes the card of a run, in the format given by the file name.
 fn write_card(run: &Run, path: &Path) -> Result<()> {
     let card = report::card(run);
-    let drawn = match path.extension().and_then(OsStr::to_str) {
+    let content = match path.extension().and_then(OsStr::to_str) {
         Some("svg") => card.svg().into_bytes(),
         Some("png") => picture::png(&card)?,
         _ => {
@@ -147,7 +145,7 @@ fn write_card(run: &Run, path: &Path) -> Result<()> {
             return Err(Failure::new(USAGE, text).advise("--card card.png"));
         }
     };
-    emit::renew(path, drawn).map_err(|e| Failure::cannot_write(path, &e))
+    emit::renew(path, content).map_err(|e| Failure::cannot_write(path, &e))
 }
 
 /// Prints records as JSON lines, or their metrics as CSV: those selected, in the given order, or
@@ -160,13 +158,15 @@ pub fn export(args: &ExportArgs) -> Result {
     };
     for (i, number) in numbers.into_iter().enumerate() {
         let document = store.document(number)?;
-        let text = match args.csv {
+        if args.csv {
+            let csv = report::csv(document.run());
             // One heading for all records.
-            true if i > 0 => report::csv(document.run()).split_inclusive('\n').skip(1).collect(),
-            true => report::csv(document.run()),
-            false => document.text().map_err(|e| Failure::new(IO, e))? + "\n",
-        };
-        if args.csv { present::print(&text)? } else { present::print_records(&text)? }
+            let lines = csv.split_inclusive('\n').skip(usize::from(i > 0));
+            present::print(&lines.collect::<String>())?;
+        } else {
+            let text = document.text().map_err(|e| Failure::new(IO, e))?;
+            present::print_records(&(text + "\n"))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -182,8 +182,8 @@ pub fn remove(args: &RmArgs) -> Result {
         let name = present::page_name(*number);
         let _ = emit::Directory::open(&reports).and_then(|reports| reports.remove(name.as_ref()));
     }
-    let shown: Vec<String> = numbers.iter().map(i64::to_string).collect();
-    screen::say(&format!("removed run {}", shown.join(", ")));
+    let list: Vec<String> = numbers.iter().map(i64::to_string).collect();
+    screen::say(&format!("removed run {}", list.join(", ")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -204,8 +204,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
             (true, ..) => (Ink::Plain, answer.unwrap_or_else(|| "nothing was measured".into())),
             (_, true, _) => (Ink::Good, "running".to_string()),
             (_, _, Some(why)) => {
-                let why = || format!("cut short: {why}");
-                (Ink::Warn, answer.map_or_else(why, |a| after_all(&a)))
+                (Ink::Warn, answer.map_or_else(|| format!("cut short: {why}"), |a| after_all(&a)))
             }
             _ => (Ink::Warn, answer.map_or("cut short".into(), |a| after_all(&a))),
         };
@@ -232,7 +231,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
 
 /// The list of published results.
 fn published_table(runs: &[Run]) -> String {
-    let row = |run: &Run| {
+    let rows = runs.iter().map(|run| {
         let answer = lab::answered(run.clone()).answer;
         Row {
             cells: vec![
@@ -243,8 +242,8 @@ fn published_table(runs: &[Run]) -> String {
             name: drive_name(run).to_string(),
             result: Cell::from(answer.map_or(String::new(), |answer| answer.headline)),
         }
-    };
-    let rows: Vec<Row> = runs.iter().map(row).collect();
+    });
+    let rows: Vec<Row> = rows.collect();
     let headings = ["run", "year", "method", "drive", "result"];
     rendered(&headings, &[&["year"], &["year", "method"]], &rows)
 }
@@ -264,9 +263,9 @@ fn rendered(headings: &[&str], lesser: &[&[&str]], rows: &[Row]) -> String {
         return "no runs match\n".to_string();
     }
     let style = screen::uncut();
-    let full = list_of(headings, rows, usize::MAX);
+    let table = list_of(headings, rows, usize::MAX);
     let forms = std::iter::once(&[][..]).chain(lesser.iter().copied());
-    let mut forms = forms.map(|lesser| full.clone().without(lesser));
+    let mut forms = forms.map(|lesser| table.clone().without(lesser));
     if let Some(table) = forms.find(|table| table.least(RESULT_COLUMNS) <= style.width) {
         return table.render(&style);
     }
@@ -314,7 +313,7 @@ fn after_all(answer: &str) -> String {
 }
 
 fn runs_json(runs: &[RunSummary]) -> Result<String> {
-    let summary = |run: &RunSummary| {
+    let summaries = runs.iter().map(|run| {
         json!({
             "number": run.number,
             "id": run.id,
@@ -333,8 +332,8 @@ fn runs_json(runs: &[RunSummary]) -> Result<String> {
             "headline": run.headline,
             "answer": run.answer,
         })
-    };
-    present::json(&runs.iter().map(summary).collect::<Vec<_>>())
+    });
+    present::json(&summaries.collect::<Vec<_>>())
 }
 
 /// The desktop's command that opens a file in its program.

@@ -73,10 +73,10 @@ fn announcement(request: &Request, planned: &Planned<'_>) -> String {
     let (spec, plan) = (&request.target.spec, &planned.plan);
     let mut text =
         present::announce(planned.name(), spec, plan, planned.health(), planned.seconds_here());
-    if let Some((left, mount)) = planned.fills() {
-        let left = units::decimal(left);
+    if let Some((free, mount)) = planned.fills() {
+        let free = units::decimal(free);
         text +=
-            &format!("\nfills     {}: {left} stays free there during the run", emit::plain(mount));
+            &format!("\nfills     {}: {free} stays free there during the run", emit::plain(mount));
     }
     if let Some(directory) = planned.borrows_into() {
         let (bytes, directory) = (units::binary(plan.region_bytes), directory.display());

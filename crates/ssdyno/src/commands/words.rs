@@ -18,8 +18,8 @@ pub struct Word<'w, 'i> {
 impl Word<'_, '_> {
     /// Returns its value: the part after the `=`, or the next word.
     pub fn value(&mut self) -> Result<String> {
-        let given = self.joined.map(str::to_string).or_else(|| self.rest.next().cloned());
-        given.ok_or_else(|| Failure::new(USAGE, format!("{} needs a value", self.name)))
+        let value = self.joined.map(str::to_string).or_else(|| self.rest.next().cloned());
+        value.ok_or_else(|| Failure::new(USAGE, format!("{} needs a value", self.name)))
     }
 }
 
@@ -28,17 +28,17 @@ pub fn split(
     words: &[String],
     mut ours: impl FnMut(&mut Word<'_, '_>) -> Result<bool>,
 ) -> Result<Vec<String>> {
-    let (mut words, mut left) = (words.iter(), Vec::new());
+    let (mut words, mut others) = (words.iter(), Vec::new());
     while let Some(word) = words.next() {
         let (name, joined) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
         if !ours(&mut Word { name, joined, rest: &mut words })? {
-            left.push(word.clone());
+            others.push(word.clone());
         }
     }
-    Ok(left)
+    Ok(others)
 }
 
 #[cfg(test)]

@@ -26,17 +26,16 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
         let why = format!("-m takes two targets, not {}", args.runs.len());
         return Err(Failure::new(USAGE, why).advise("ssdyno compare -m quick /mnt/a /mnt/b"));
     };
-    let request = |spec: &String| {
-        let mut request = Request::on(spec.clone());
-        request.target.size = args.live.size;
-        request.store.clone_from(&args.store.store);
-        request.command = cli::typed();
-        request
-    };
     let (size, time) = (args.live.size, args.live.time);
     let options = Options { size, time, ..Options::default() };
     let live = Live {
-        requests: [request(a), request(b)],
+        requests: [a, b].map(|spec| {
+            let mut request = Request::on(spec.clone());
+            request.target.size = args.live.size;
+            request.store.clone_from(&args.store.store);
+            request.command = cli::typed();
+            request
+        }),
         method,
         options: work::options(&[method.to_string()], &[], options)?,
         metric: args.metric.as_deref(),
@@ -64,21 +63,21 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
 /// The cost, shown before the first byte.
 fn announcement(cost: &Cost, targets: [&String; 2]) -> String {
     let [least, most] = cost.pairs;
-    let simulated = targets.map(|target| target.starts_with(drives::PREFIX));
+    let is_simulated = targets.map(|target| target.starts_with(drives::PREFIX));
+    let is_simulation = is_simulated == [true, true];
     // A simulation beside a real drive takes hardly any time.
-    let counts = |side: usize| !simulated[side] || simulated == [true, true];
-    let counted = [0, 1].into_iter().filter(|side| counts(*side));
-    let seconds: f64 = counted.map(|side| cost.plans[side].seconds).sum();
-    let span = |pairs: u32| match simulated {
-        [true, true] => units::duration(seconds * f64::from(pairs)),
-        _ => units::span((seconds * f64::from(pairs)).round()),
+    let sides = [0, 1].into_iter().filter(|side| is_simulation || !is_simulated[*side]);
+    let seconds: f64 = sides.map(|side| cost.plans[side].seconds).sum();
+    let span = |pairs: u32| {
+        let seconds = seconds * f64::from(pairs);
+        if is_simulation { units::duration(seconds) } else { units::span(seconds.round()) }
     };
     let (pairs, time) = if least < most {
         (format!("{least} to {most}"), format!("{} to {}", span(least), span(most)))
     } else {
         (most.to_string(), span(most))
     };
-    let simulated = if simulated == [true, true] { " simulated" } else { "" };
+    let simulated = if is_simulation { " simulated" } else { "" };
     let writes = cost.plans.iter().map(|plan| plan.write_bytes_max).max().unwrap_or(0);
     let writes = match writes {
         0 => "reads only".to_string(),
@@ -118,18 +117,14 @@ impl Audience for Screen {
 fn conclude(args: &CompareArgs, finished: Finished) -> Result {
     let Finished { comparison, sides, ended, failure } = finished;
     let pairs = sides[0].runs.len();
-    let found = [comparison];
-    match args.json {
-        true => {
-            let mut value = as_json(&sides, &found, "in turns")?;
-            value["pairs_of_runs"] = pairs.into();
-            present::print(&present::json(&value)?)?;
-        }
-        false if pairs == 0 => {}
-        false => {
-            let titles = [&args.runs[0], &args.runs[1]].map(Clone::clone);
-            show(args, &view(args, &titles, &sides, &found, SITTING))?;
-        }
+    let comparisons = [comparison];
+    if args.json {
+        let mut value = as_json(&sides, &comparisons, "in turns")?;
+        value["pairs_of_runs"] = pairs.into();
+        present::print(&present::json(&value)?)?;
+    } else if pairs > 0 {
+        let titles = [&args.runs[0], &args.runs[1]].map(Clone::clone);
+        show(args, &view(args, &titles, &sides, &comparisons, SITTING))?;
     }
     match (failure, ended) {
         (Some(failure), _) => Err(failure.into()),

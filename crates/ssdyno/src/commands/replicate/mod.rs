@@ -29,8 +29,8 @@ pub fn run(args: &ReplicateArgs) -> Result {
     if let Some(Some(path)) = &args.html {
         emit::check(path, None).map_err(|e| Failure::cannot_write(path, &e))?;
     }
-    let done = experiments(&document, args)?;
-    let repeated = Repeated::new(name, &document, &done);
+    let runs = experiments(&document, args)?;
+    let repeated = Repeated::new(name, &document, &runs);
     let view = repeated.view()?;
     let text = if args.json {
         present::json(&repeated.json()?)?
@@ -52,15 +52,14 @@ pub fn run(args: &ReplicateArgs) -> Result {
 fn beside_store(store: &Path, name: &str) -> Result<PathBuf> {
     let directory = present::reports_beside(store);
     present::make_reports(&directory).map_err(|e| Failure::cannot_write(&directory, &e))?;
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    let name: String = name.chars().map(plain).collect();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     Ok(directory.join(format!("replicate-{name}.html")))
 }
 
 fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
-    let chosen = document.chosen(args.only.as_deref())?;
-    let mut done = Vec::new();
-    for experiment in chosen {
+    let mut runs = Vec::new();
+    for experiment in document.chosen(args.only.as_deref())? {
         let options = experiment.options()?;
         let work = Work::experiment(experiment, &io::read, &options)?;
         let request = request(experiment.target(), args);
@@ -68,13 +67,13 @@ fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
         let Recorded { run, store, ended, kept } = recorded;
         ended?;
         kept.map_err(Failure::reported)?;
-        done.push(with_page(Done { experiment: experiment.id.clone(), run, page: None }, &store));
+        runs.push(with_page(Done { experiment: experiment.id.clone(), run, page: None }, &store));
     }
     // With `--only` too: imported records take no time, and a question they answer is not open.
     let store = args.store.store.clone().map_or_else(store::default_path, Ok)?;
     let imported = replicate::imported(document, &store)?;
-    done.extend(imported.into_iter().map(|done| with_page(done, &store)));
-    Ok(done)
+    runs.extend(imported.into_iter().map(|runs| with_page(runs, &store)));
+    Ok(runs)
 }
 
 /// Writes a page beside the store, if possible.
@@ -97,7 +96,7 @@ fn output(args: &ReplicateArgs) -> OutputArgs {
 fn list(as_json: bool) -> Result {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
     table.heading(["document", "figures", "title"]);
-    let mut all = Vec::new();
+    let mut documents = Vec::new();
     for name in document::names() {
         let document = document::document(name)?;
         let count = document.figures.len();
@@ -106,9 +105,9 @@ fn list(as_json: bool) -> Result {
             Cell::dim(count.to_string()),
             Cell::from(document.title.as_str()),
         ]);
-        all.push(json!({ "name": name, "figures": count, "title": document.title }));
+        documents.push(json!({ "name": name, "figures": count, "title": document.title }));
     }
-    let text = if as_json { present::json(&all)? } else { table.render(&screen::style()) };
+    let text = if as_json { present::json(&documents)? } else { table.render(&screen::style()) };
     present::done(&text)
 }
 
