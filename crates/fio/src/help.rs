@@ -5,7 +5,7 @@ use emit::shell_word;
 
 use super::FioError;
 use super::assemble::{COMMAND_LINE, known};
-use super::options::{self, ENGINE_OPTIONS, ENGINES, EngineEntry, Entry, Standing};
+use super::options::{self, ENGINE_OPTIONS, ENGINES, Entry, Standing};
 use super::section::Section;
 use super::switches::Answer;
 

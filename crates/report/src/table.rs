@@ -188,11 +188,11 @@ impl Table {
     }
 
     fn widths(&self) -> Vec<usize> {
-        let cells =
-            |column| self.rows.iter().filter_map(move |r| r.get(column)).filter(|cell| !cell.free);
-        (0..self.columns.len())
-            .map(|column| cells(column).map(Cell::width).max().unwrap_or(0))
-            .collect()
+        let widths = (0..self.columns.len()).map(|column| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.filter(|cell| !cell.free).map(Cell::width).max().unwrap_or(0)
+        });
+        widths.collect()
     }
 
     fn row_width(&self, row: &[Cell], widths: &[usize]) -> usize {

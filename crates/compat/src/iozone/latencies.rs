@@ -24,11 +24,11 @@ pub fn names(command: &Command) -> Vec<String> {
     let Some(processes) = command.run.processes.last() else {
         return command.asked_columns().filter(|figure| figure.test() <= 1).map(name).collect();
     };
-    let of_processes = (0..*processes).flat_map(|process| {
+    let names = (0..*processes).flat_map(|process| {
         let figures = command.run.throughput_figures().into_iter();
         figures.map(move |figure| name_of_process(process, figure))
     });
-    of_processes.collect()
+    names.collect()
 }
 
 /// Names and contents after a run.

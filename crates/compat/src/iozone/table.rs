@@ -158,7 +158,7 @@ fn excel(command: &Command, run: &Run) -> String {
 pub(super) fn blocks(command: &Command, run: &Run, figure: IozoneFigure) -> Vec<(u64, Vec<u64>)> {
     let mut files: Vec<u64> = command.run.rows.iter().map(|row| row.file_bytes).collect();
     files.dedup();
-    let cellses = files.into_iter().map(|file_bytes| {
+    let figures = files.into_iter().map(|file_bytes| {
         let fitting = command.records.iter().filter(|record| **record <= file_bytes);
         let cell = |record: &u64| {
             let record_bytes = u32::try_from(*record).unwrap_or(u32::MAX);
@@ -167,7 +167,7 @@ pub(super) fn blocks(command: &Command, run: &Run, figure: IozoneFigure) -> Vec<
         };
         (file_bytes, fitting.map(cell).collect())
     });
-    cellses.collect()
+    figures.collect()
 }
 
 /// The table as CSV with a header; figures not measured are empty.

@@ -115,12 +115,12 @@ pub(super) fn cells(
     row: &IozoneRow,
 ) -> Vec<(&'static str, Vec<f64>)> {
     let is_asked = |heading: &Heading| command.asked.contains(&heading.0.test());
-    let cellses = HEADINGS.into_iter().filter(is_asked).map(|(figure, _, name)| {
+    let figures = HEADINGS.into_iter().filter(is_asked).map(|(figure, _, name)| {
         let rates = command.run.processes.iter().map(|processes| {
             let key = row.throughput_metric(*processes, figure);
             rate(command, run, row, &key).unwrap_or(0.0)
         });
         (name, rates.collect())
     });
-    cellses.collect()
+    figures.collect()
 }

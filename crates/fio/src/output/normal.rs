@@ -219,11 +219,11 @@ fn machine(text: &mut String, shown: &Shown<'_>) {
     let depths = ["1", "2", "4", "8", "16", "32", ">=64"];
     let batches = ["0", "4", "8", "16", "32", "64", ">=64"];
     let line = |names: [&str; 7], shares: [f64; 7]| {
-        let items = names.into_iter().zip(shares).map(|(name, share)| match share {
+        let shares = names.into_iter().zip(shares).map(|(name, share)| match share {
             0.0 => format!("{name}=0.0%"),
             some => format!("{name}={:.1}%", some.max(0.1)),
         });
-        items.collect::<Vec<_>>().join(", ")
+        shares.collect::<Vec<_>>().join(", ")
     };
     let _ = writeln!(text, "  IO depths    : {}", line(depths, shown.shares(|r| r.did.depths)));
     let _ = writeln!(text, "     submit    : {}", line(batches, shown.shares(|r| r.did.handed)));

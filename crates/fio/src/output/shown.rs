@@ -152,8 +152,8 @@ impl<'r> Shown<'r> {
 
     /// Time from start to end of the longest clone, nanoseconds.
     pub(crate) fn elapsed_ns(&self) -> u64 {
-        let elapseds = self.runs.iter().map(|run| run.did.end_ns.saturating_sub(run.did.begin_ns));
-        elapseds.max().unwrap_or(0)
+        let times = self.runs.iter().map(|run| run.did.end_ns.saturating_sub(run.did.begin_ns));
+        times.max().unwrap_or(0)
     }
 
     /// Percentages of seven classes over the clones.

@@ -157,7 +157,7 @@ const IMAGINED_BYTES: u64 = 1 << 30;
 fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
     let paths = job.paths(clone);
     let count = paths.len() as u64;
-    let items = (0..).zip(paths).map(|(index, path)| {
+    let parts = (0..).zip(paths).map(|(index, path)| {
         let place = FileState { index, count, there: None, planned: 0, room: 0, device: false };
         let (start, bytes) = sizes::extent(job, clone, place).unwrap_or((0, IMAGINED_BYTES));
         FilePart {
@@ -165,7 +165,7 @@ fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
             span: Span { start, again: start, bytes, file_end: start.saturating_add(bytes) },
         }
     });
-    items.collect()
+    parts.collect()
 }
 
 /// The caller's part in a run.

@@ -77,13 +77,13 @@ impl Scale {
 
     fn decades(&self, most: usize) -> Vec<f64> {
         let choices = [&[1.0, 2.0, 5.0][..], &[1.0, 3.0], &[1.0]];
-        let alls = choices.into_iter().map(|steps: &[f64]| -> Vec<f64> {
+        let mut scales = choices.into_iter().map(|steps: &[f64]| -> Vec<f64> {
             let exponents = [self.low, self.high].map(libm::log10);
             let (from, to) = (exponents[0].floor() as i32, exponents[1].ceil() as i32);
             let ticks = (from..=to).flat_map(|p| steps.iter().map(move |s| s * 10f64.powi(p)));
             ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect()
         });
-        let fit = alls.find(|ticks| ticks.len() <= most);
+        let fit = scales.find(|ticks| ticks.len() <= most);
         fit.unwrap_or_else(|| self.powers(10.0, most))
     }
 }

@@ -99,11 +99,11 @@ fn overlay(curves: &[Curve]) -> Markup {
         return markup! {};
     }
     let path = |curve: &Curve| {
-        let ats = curve.points.iter().map(|point| {
+        let positions = curve.points.iter().map(|point| {
             let (x, y) = (1000.0 * point[0] / written, 300.0 - 300.0 * point[1] / rate);
             format!("{x:.1},{y:.1}")
         });
-        ats.collect::<Vec<_>>().join(" ")
+        positions.collect::<Vec<_>>().join(" ")
     };
     let levels = (0..=LEVELS).map(|i| rate * i as f64 / LEVELS as f64).rev();
     markup! {

@@ -53,11 +53,11 @@ fn claim(grid: &Grid<'_>, run: &Run) -> String {
 
 fn rates(grid: &Grid<'_>) -> Markup {
     let rows = || grid.rows.iter().filter(|row| row.has_rate());
-    let alls = rows().map(|row| {
+    let row_maxima = rows().map(|row| {
         let rates = row.sides.iter().map(|s| s.rate).chain([row.both]).flatten();
         rates.filter_map(|r| row.bytes_per_s(r)).fold(0.0, f64::max)
     });
-    let fastest = alls.fold(0.0, f64::max);
+    let fastest = row_maxima.fold(0.0, f64::max);
     markup! {
         table.grid {
             (head(&[("Workload", Left), ("Read", Left), ("Write", Left)]))

@@ -9,7 +9,7 @@ use record::{Answer, Clock, Level, Metric, MetricKey, Order, Run, Stamp, Statist
 
 use crate::describe;
 use crate::facts;
-use crate::grid::{Grid, Row};
+use crate::grid::Grid;
 use crate::names::DIRECTIONS;
 use crate::quantity;
 
