@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lab::{Recorded, drives};
-use record::{Document, Health, IoErrors, Plan, Run, Safety, Verdict, VerdictKind};
+use record::{Document, Health, Plan, Run, Safety, VerdictKind};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde::Serialize;

@@ -19,7 +19,7 @@ mod steady;
 use super::draft::Draft;
 use super::value::{Parsed, Value};
 
-pub(crate) use engines::{ENGINE_OPTIONS, ENGINES, EngineEntry, engine_option};
+pub(crate) use engines::{ENGINE_OPTIONS, ENGINES, engine_option};
 pub(crate) use job::cpu_list;
 pub(crate) use priority::packed;
 

@@ -81,12 +81,14 @@ fn argument(option: &'static dyn Declared, methods: &[&str]) -> Arg {
     let arg = Arg::new(option.name()).help(help).help_heading("Test");
     match option.form() {
         Form::Switch | Form::Unwritten => arg.long(option.name()).action(ArgAction::SetTrue),
-        Form::Value(name) => arg.long(option.name()).value_name(name).value_parser(move |text| {
-            match option.parse(&[text.to_string()]) {
-                Ok(_) => Ok(text.to_string()),
-                Err(range) => Err(format!("must be {range}")),
-            }
-        }),
+        Form::Value(name) => {
+            arg.long(option.name()).value_name(name).value_parser(move |text: &str| {
+                match option.parse(&[text.to_string()]) {
+                    Ok(_) => Ok(text.to_string()),
+                    Err(range) => Err(format!("must be {range}")),
+                }
+            })
+        }
         Form::Rest(name) => arg.last(true).num_args(1..).value_name(name),
     }
 }
