@@ -275,7 +275,7 @@ pub fn plan(
 
 #[cfg(test)]
 mod tests {
-    use record::Target;
+    use record::{IoErrors, Target, Verdict};
 
     use super::*;
 
