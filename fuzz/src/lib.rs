@@ -18,9 +18,9 @@ mod drive_targets;
 mod fio_targets;
 #[path = "../../crates/methods/tests/fuzz/targets.rs"]
 mod methods_targets;
-#[path = "../../crates/model/tests/fuzz/targets.rs"]
+#[path = "../../crates/model/tests/it/fuzz/targets.rs"]
 mod model_targets;
-#[path = "../../crates/report/tests/fuzz/targets.rs"]
+#[path = "../../crates/report/tests/it/fuzz/targets.rs"]
 mod report_targets;
 
 /// All targets.

@@ -19,7 +19,7 @@ const TOGETHER: usize = 2;
 
 /// A test binary.
 struct Binary {
-    /// As cargo names it: `unittests src/lib.rs`, or `tests/cli/main.rs`.
+    /// As cargo names it: `unittests src/lib.rs`, or `tests/it/main.rs`.
     name: String,
     path: PathBuf,
 }

@@ -6,7 +6,7 @@
 /// A part of the suite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// For example, `drive tests/devices.rs`.
+    /// For example, `drive tests/it/main.rs`.
     pub name: String,
     /// Wall-clock time.
     pub seconds: f64,

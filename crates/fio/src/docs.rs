@@ -35,7 +35,7 @@ flush, as in the kernel on a drive with a write cache.
 
 `cargo xtask bench fio-against` draws command lines and job files at random, runs them with an installed fio and with
 `ssdyno fio`, and compares operations, bytes, flushes, offsets, files, exit codes and the fields of the outputs. The few
-deliberate differences are listed in `crates/ssdyno/tests/fio_against/reasons.rs`.
+deliberate differences are listed in `crates/ssdyno/tests/it/fio_against/reasons.rs`.
 ";
 
 /// The whole page.

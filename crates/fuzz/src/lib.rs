@@ -5,8 +5,8 @@
 //! mutated further, which leads the search into the parser without instrumenting its code.
 //!
 //! A room lists its targets in `tests/it/fuzz/targets.rs`. Its test `tests/it/fuzz/mod.rs` calls
-//! [`check`], which tries up to a few thousand inputs per target in every run of the suite. Its
-//! example `examples/fuzz-ROOM.rs` calls [`main`] for longer runs:
+//! [`check`], which tries up to a few thousand inputs per target in every run of the suite. The
+//! example `fuzz` of `lab` calls [`main`] with the targets of all rooms for longer runs:
 //! `cargo xtask fuzz NAME --time 10m`. Only tests, examples and `xtask` depend on this crate, and
 //! it depends on no room.
 

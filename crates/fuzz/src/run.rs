@@ -22,8 +22,8 @@ const HANG: Duration = Duration::from_secs(5);
 /// Memory limit of the child, bytes: far more than a parser needs for 16 KiB of input.
 const MEMORY: u64 = 2 << 30;
 
-/// The `main` function of a room's `examples/fuzz-ROOM.rs`. Arguments:
-/// `NAME [--time 10m] [--seed N] [--seeds DIR]`, or `--names` to list its targets, one per line.
+/// The `main` function of a fuzzer (`lab/examples/fuzz.rs`). Arguments:
+/// `NAME [--time 10m] [--seed N] [--seeds DIR]`, or `--names` to list the targets, one per line.
 ///
 /// # Panics
 /// In the child process, if the parser panics, the memory limit cannot be set, or the file for the

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-#[path = "../tests/proving/mod.rs"]
+#[path = "../tests/it/proving/mod.rs"]
 mod proving;
 
 use proving::{SCENARIOS, Scenario, Tally, judge};

@@ -1,7 +1,7 @@
 //! Prints the results of all presets side by side: sequential rates over the first GiB, random
 //! rates, and the latency of a single command.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use common::{Bench, MB};

@@ -2,7 +2,7 @@
 //! latency per request, whole-drive discard, and memory. Build with `--release` for the figures
 //! that the goals refer to. Times are CPU time, because the machine may be shared.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use common::Bench;

@@ -3,7 +3,7 @@
 //! Markdown table and exit with 1 if a goal is missed. A full run takes minutes. The argument
 //! `tiny` selects the smallest sizes; a number selects superblocks of that many pages.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use std::process::ExitCode;

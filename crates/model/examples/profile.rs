@@ -1,6 +1,6 @@
 //! Prints the profile of a sequential fill of a virtual drive: `profile NAME-or-FILE [key=value]`.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use common::{Bench, mean};

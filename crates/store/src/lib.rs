@@ -37,12 +37,12 @@ mod writer;
 #[cfg(test)]
 mod cut_tests;
 #[cfg(test)]
-#[path = "../tests/mount/mod.rs"]
+#[path = "../tests/it/mount/mod.rs"]
 mod mount;
 #[cfg(test)]
 mod process_tests;
 #[cfg(test)]
-#[path = "../tests/samples/mod.rs"]
+#[path = "../tests/it/samples/mod.rs"]
 mod samples;
 
 pub use dates::day;

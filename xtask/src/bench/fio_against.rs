@@ -1,7 +1,7 @@
 //! `cargo xtask bench fio-against [--lines N] [--seed S] [--seconds T]`: runs job lines drawn at
 //! random with fio and with `ssdyno fio`, and compares what does not depend on speed.
 //!
-//! The generator and the comparison are a test of the command (`ssdyno/tests/fio_against`); this
+//! The generator and the comparison are a test of the command (`ssdyno/tests/it/fio_against`); this
 //! module runs it for more lines than the suite does.
 
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::run::{cargo, find, printed};
 const LINES: &str = "10000";
 
 const TEST: [&str; 6] =
-    ["test", "-q", "-p", "ssdyno", "--test=fio_against", "drawn_jobs_do_the_same_as_in_fio"];
+    ["test", "-q", "-p", "ssdyno", "--test=it", "drawn_jobs_do_the_same_as_in_fio"];
 
 /// Arguments with the environment variables of the test.
 const ARGUMENTS: [(&str, &str); 3] = [

@@ -28,8 +28,7 @@ const NOTES: &str = "Each run uses another specimen in another session, with the
 /// Runs the test.
 pub fn run(effort: Effort) -> Result<Outcome> {
     // With `--workspace`, cargo reuses the builds of the test suite.
-    let test =
-        ["test", "-q", "--workspace", "--test", "inside", "error_rates", "--", "--nocapture"];
+    let test = ["test", "-q", "-p", "lab", "--test", "it", "error_rates", "--", "--nocapture"];
     let mut command = cargo(&test);
     command.env("SSDYNO_SEEDS", if effort.is_whole() { "20" } else { "1" });
     let (kept, text) = capture(&mut command)?;

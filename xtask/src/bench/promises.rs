@@ -52,7 +52,7 @@ pub const GUARD: Promise = Promise {
 /// Runs that borrow blocks of a drive whose reads return wrong bits now and then.
 pub const UNSTEADY: Promise = Promise {
     name: "unsteady",
-    tests: &[&["-p", "lab", "--test", "unsteady"]],
+    tests: &[&["-p", "lab", "--test", "it", "unsteady::"]],
     variable: "SSDYNO_UNSTEADY",
     times: 2000,
 };
@@ -60,7 +60,7 @@ pub const UNSTEADY: Promise = Promise {
 /// Runs that borrow blocks of a loop device, killed at arbitrary moments. Needs root.
 pub const KILLS: Promise = Promise {
     name: "kills",
-    tests: &[&["-p", "ssdyno", "--test", "cli", "a_run_killed_at_any_moment"]],
+    tests: &[&["-p", "ssdyno", "--test", "it", "a_run_killed_at_any_moment"]],
     variable: "SSDYNO_KILLS",
     times: 1000,
 };
@@ -70,8 +70,8 @@ pub const KILLS: Promise = Promise {
 pub const PLANS: Promise = Promise {
     name: "plans",
     tests: &[
-        &["-p", "lab", "--test", "plans", "plans_hold_in_a_directory"],
-        &["-p", "lab", "--test", "plans", "plans_hold_on_a_loop_device"],
+        &["-p", "lab", "--test", "it", "plans_hold_in_a_directory"],
+        &["-p", "lab", "--test", "it", "plans_hold_on_a_loop_device"],
     ],
     variable: "SSDYNO_REAL_SECONDS",
     times: 30,
@@ -80,7 +80,7 @@ pub const PLANS: Promise = Promise {
 /// Command lines of iozone, drawn at random and run by an installed iozone and by ssdyno.
 pub const IOZONE: Promise = Promise {
     name: "iozone-against",
-    tests: &[&["-p", "ssdyno", "--test", "cli", "drawn_command_lines_do_what_iozone_does"]],
+    tests: &[&["-p", "ssdyno", "--test", "it", "drawn_command_lines_do_what_iozone_does"]],
     variable: "SSDYNO_IOZONE_CASES",
     times: 500,
 };
@@ -91,7 +91,7 @@ pub const ATTACKS: [Promise; 6] = [
     Promise { times: 300, ..KILLS },
     Promise {
         name: "killed",
-        tests: &[&["-p", "ssdyno", "--test", "cli", "a_killed_run_costs_only_its_own"]],
+        tests: &[&["-p", "ssdyno", "--test", "it", "a_killed_run_costs_only_its_own"]],
         variable: "SSDYNO_KILLS",
         times: 300,
     },
@@ -106,22 +106,22 @@ pub const ATTACKS: [Promise; 6] = [
     },
     Promise {
         name: "faults",
-        tests: &[&["-p", "ssdyno", "--test", "cli", "a_failing_system_call_ends"]],
+        tests: &[&["-p", "ssdyno", "--test", "it", "a_failing_system_call_ends"]],
         // The number of system calls is that of their table.
         variable: "SSDYNO_FAULTS",
         times: 0,
     },
     Promise {
         name: "signals",
-        tests: &[&["-p", "ssdyno", "--test", "cli", "every_command_ends_with_130"]],
+        tests: &[&["-p", "ssdyno", "--test", "it", "every_command_ends_with_130"]],
         variable: "SSDYNO_SIGNALS",
         times: 10,
     },
     Promise {
         name: "flips",
         tests: &[
-            &["-p", "ssdyno", "--test", "cli", "a_store_whose_name_becomes_a_link"],
-            &["-p", "ssdyno", "--test", "cli", "a_directory_that_becomes_a_link"],
+            &["-p", "ssdyno", "--test", "it", "a_store_whose_name_becomes_a_link"],
+            &["-p", "ssdyno", "--test", "it", "a_directory_that_becomes_a_link"],
         ],
         variable: "SSDYNO_RACES",
         times: 200,

@@ -112,7 +112,7 @@ fn tested(target: &Path) -> Result<PathBuf> {
     if let Some(path) = std::env::var_os(STATIC) {
         return Ok(PathBuf::from(path));
     }
-    output(&mut cargo(&["test", "-q", "--workspace", "--no-run", "--test=cli"]))?;
+    output(&mut cargo(&["test", "-q", "--workspace", "--no-run", "--test=it"]))?;
     Ok(target.join("debug/ssdyno"))
 }
 

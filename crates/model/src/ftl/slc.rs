@@ -7,7 +7,7 @@
 //! part of its time draining until the cache accepts writes again. A cache drained in idle time
 //! accepts them at once. On drives without a direct path, every write to the cache instead waits
 //! for an equal amount to be folded. The shapes of sustained writes follow from these rules alone
-//! (see `tests/fills.rs`).
+//! (see `tests/it/fills.rs`).
 
 use super::superblock::Layout;
 

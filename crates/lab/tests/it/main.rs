@@ -1,0 +1,15 @@
+//! Whole runs from a request to a record: plans, verdicts, causes inside a drive, and documents.
+
+mod coverage;
+mod damaged;
+mod docs;
+mod fit;
+mod fuzz;
+mod inside;
+mod next_time;
+mod plans;
+mod proving;
+mod quiet;
+mod stream;
+mod unsteady;
+mod verdicts;

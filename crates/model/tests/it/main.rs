@@ -1,0 +1,11 @@
+//! Virtual drives: properties, published behaviour, oracles for whole traces, and overrides.
+
+mod behaviour;
+mod common;
+mod fills;
+mod fuzz;
+mod nand;
+mod oracles;
+mod overrides;
+mod properties;
+mod seeds;
