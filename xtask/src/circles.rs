@@ -1,7 +1,8 @@
 //! Import cycles between the files of a crate: files that import each other, directly or
 //! indirectly. Such files can only be read together and are in effect one file.
 //!
-//! A parent and its child may import each other. An import counts for the file that declares the
+//! A parent and its children may import each other, but no children may do so without their parent, and
+//! no circle may lead through a parent to files outside it. A public re-export is no import. An import counts for the file that declares the
 //! item, even if its path names a file that re-exports it (except by a glob or under another name).
 //! Tests do not count: they may import anything.
 
@@ -20,21 +21,40 @@ pub fn findings(src: &str, files: &[(PathBuf, String)]) -> Vec<String> {
     let codes: BTreeMap<Module, String> =
         files.iter().map(|(path, text)| (module(path), code(text))).collect();
     let uses = codes.iter().map(|(own, code)| (own, uses(own, code, &modules))).collect();
-    let imports: BTreeMap<&Module, BTreeSet<&Module>> =
+    let imports: Imports<'_> =
         codes.iter().map(|(own, code)| (own, imports(own, code, &modules, &uses))).collect();
+    let mut circles = Vec::new();
+    collect(&imports, &mut circles);
+    let names = |circle: &BTreeSet<&Module>| {
+        circle.iter().map(|module| modules[*module].display().to_string()).collect::<Vec<_>>()
+    };
+    circles.iter().map(|c| format!("{src}: an import cycle: {}", names(c).join(", "))).collect()
+}
+
+/// The imports of each module.
+type Imports<'a> = BTreeMap<&'a Module, BTreeSet<&'a Module>>;
+
+/// Adds every set of modules that all reach each other. A module that contains all others of its set
+/// is set aside first: with its parts it may be a circle, but they may not be one without it.
+fn collect<'a>(imports: &Imports<'a>, circles: &mut Vec<BTreeSet<&'a Module>>) {
     let mut seen = BTreeSet::new();
-    let mut findings = Vec::new();
     for &start in imports.keys() {
-        let there = reachable(start, &imports);
-        let circle: Vec<_> =
-            there.iter().filter(|other| reachable(other, &imports).contains(start)).collect();
-        if circle.len() > 1 && seen.insert(circle.clone().into_iter().cloned().collect::<Vec<_>>())
-        {
-            let names: Vec<_> = circle.iter().map(|m| modules[**m].display().to_string()).collect();
-            findings.push(format!("{src}: an import cycle: {}", names.join(", ")));
+        let mut circle = reachable(start, imports);
+        circle.retain(|other| reachable(other, imports).contains(start));
+        if circle.len() < 2 || !seen.insert(circle.clone()) {
+            continue;
+        }
+        match circle.iter().find(|parent| circle.iter().all(|m| m.starts_with(parent))) {
+            Some(&parent) => {
+                circle.remove(parent);
+                let inner = |(module, others): (&&'a Module, &BTreeSet<&'a Module>)| {
+                    circle.contains(module).then(|| (*module, &circle & others))
+                };
+                collect(&imports.iter().filter_map(inner).collect(), circles);
+            }
+            None => circles.push(circle),
         }
     }
-    findings
 }
 
 /// Converts a path: `a/b.rs` and `a/b/mod.rs` are the module `a::b`.
@@ -49,10 +69,7 @@ fn module(path: &Path) -> Module {
 }
 
 /// All modules reachable from a module along imports.
-fn reachable<'a>(
-    start: &Module,
-    imports: &BTreeMap<&'a Module, BTreeSet<&'a Module>>,
-) -> BTreeSet<&'a Module> {
+fn reachable<'a>(start: &Module, imports: &Imports<'a>) -> BTreeSet<&'a Module> {
     let mut reached = BTreeSet::new();
     let mut next: Vec<&Module> = vec![start];
     while let Some(module) = next.pop() {
@@ -65,14 +82,14 @@ fn reachable<'a>(
     reached
 }
 
-/// The modules imported by a file, except those above and below it.
+/// The modules imported by a file.
 fn imports<'a>(
     own: &Module,
     code: &str,
     modules: &'a BTreeMap<Module, &Path>,
     uses: &BTreeMap<&Module, BTreeMap<String, Module>>,
 ) -> BTreeSet<&'a Module> {
-    let named = paths(code).into_iter().filter_map(|path| {
+    let named = paths(own, code, modules).into_iter().filter_map(|path| {
         let mut full = absolute(own, &path)?;
         // A chain of re-exports ends where the item is declared; the limit ends a cycle of them.
         for _ in 0..=modules.len() {
@@ -85,7 +102,7 @@ fn imports<'a>(
         }
         None
     });
-    named.filter(|other| !other.starts_with(own) && !own.starts_with(other)).collect()
+    named.filter(|other| *other != own).collect()
 }
 
 /// The items of the crate that a file's `use` declarations name, with their paths.
@@ -111,6 +128,7 @@ fn code(text: &str) -> String {
 fn absolute(own: &Module, path: &[String]) -> Option<Module> {
     let mut full: Module = match path.first()?.as_str() {
         "crate" => Vec::new(),
+        // `self`, `super`, or the name of a child.
         _ => own.clone(),
     };
     for name in path {
@@ -123,9 +141,21 @@ fn absolute(own: &Module, path: &[String]) -> Option<Module> {
     Some(full)
 }
 
-/// All paths in a text that begin with `crate::`, `self::` or `super::`, with braces expanded.
-fn paths(code: &str) -> Vec<Vec<String>> {
-    let starts = ["crate::", "self::", "super::"].into_iter().flat_map(|word| found(code, word));
+/// All paths in a text that begin with `crate::`, `self::`, `super::` or a child of the module, with
+/// braces expanded. A public re-export uses nothing.
+fn paths(own: &Module, code: &str, modules: &BTreeMap<Module, &Path>) -> Vec<Vec<String>> {
+    let is_reexport = |at: usize| {
+        let line = code[..at].rfind('\n').map_or(0, |end| end + 1);
+        code[line..at].starts_with("pub") && code[line..at].ends_with("use ")
+    };
+    let children =
+        modules.keys().filter(|module| module.split_last().is_some_and(|(_, up)| up == own));
+    let children = children.filter_map(|module| module.last());
+    let words = ["crate", "self", "super"].into_iter().chain(children.map(String::as_str));
+    let starts = words.flat_map(|word| {
+        let word = format!("{word}::");
+        found(code, &word).filter(|at| !is_reexport(*at)).collect::<Vec<_>>()
+    });
     starts.flat_map(|at| expanded(&code[at..])).collect()
 }
 
@@ -199,6 +229,34 @@ mod tests {
         let around =
             [("a.rs", "use crate::b;"), ("b.rs", "use crate::c::d;"), ("c/d.rs", "use crate::a;")];
         assert_eq!(circles(&around), ["crates/x/src: an import cycle: a.rs, b.rs, c/d.rs"]);
+    }
+
+    #[test]
+    fn a_way_through_a_parent_or_a_child_is_part_of_a_cycle() {
+        let through_a_child = [
+            ("a.rs", "use crate::b::f;"),
+            ("b/mod.rs", "mod c; fn f() { c::g() }"),
+            ("b/c.rs", "use crate::a::A;"),
+        ];
+        assert_eq!(
+            circles(&through_a_child),
+            ["crates/x/src: an import cycle: a.rs, b/mod.rs, b/c.rs"]
+        );
+        let through_a_parent = [
+            ("a.rs", "use crate::b::c::g;"),
+            ("b/mod.rs", "mod c; use crate::a::A;"),
+            ("b/c.rs", "use super::f;"),
+        ];
+        assert_eq!(
+            circles(&through_a_parent),
+            ["crates/x/src: an import cycle: a.rs, b/mod.rs, b/c.rs"]
+        );
+        let beside_the_parent = [
+            ("a/mod.rs", "mod b; mod c; use b::B; use c::C;"),
+            ("a/b.rs", "use super::{A, c::C};"),
+            ("a/c.rs", "use super::{A, b::B};"),
+        ];
+        assert_eq!(circles(&beside_the_parent), ["crates/x/src: an import cycle: a/b.rs, a/c.rs"]);
     }
 
     #[test]

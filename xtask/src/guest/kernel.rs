@@ -133,6 +133,11 @@ impl Kernel {
     }
 }
 
+/// Whether a kernel to boot exists.
+pub fn has_kernel() -> bool {
+    Kernel::find().is_ok()
+}
+
 /// The program that unpacks the kernel in an image, and the packed kernel without the length that
 /// Linux appends to it, unless the format has one itself (`payload_offset` and `payload_length` in
 /// Documentation/x86/boot.rst of Linux).

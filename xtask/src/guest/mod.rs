@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
+pub use kernel::has_kernel;
 pub use suite::{missing_for, script, test};
 
 use crate::run::{cargo, find, metadata, output, program};
@@ -53,11 +54,6 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     }
-}
-
-/// Whether a kernel to boot exists.
-pub fn has_kernel() -> bool {
-    Kernel::find().is_ok()
 }
 
 /// The reason why this machine cannot run the guest, if any.
