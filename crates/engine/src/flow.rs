@@ -51,7 +51,9 @@ impl FlowShare {
 }
 
 impl Pace for FlowShare {
-    const OPEN: bool = false;
+    fn is_open(&self) -> bool {
+        false
+    }
 
     fn next_due(&mut self, now: u64) -> Option<u64> {
         if !self.joined {

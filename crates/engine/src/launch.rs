@@ -1,58 +1,36 @@
-//! Launches the jobs of a performance on a real target: each on its own thread with its own
+//! Launches the lanes of a performance on a real target: each on its own thread with its own
 //! backend, and all at the same time.
 
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use rig::{BackendKind, EndsAll, Issue, JobControl, Placement, Start, StopReason};
+use rig::{BackendKind, EndsAll, Placement, StopReason};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use workload::{Pace, Source, Workload};
 
 use crate::backend::Backend;
-use crate::borrowed::BorrowedBlocks;
 use crate::clock::Clock;
 use crate::device::{AnyDevice, IoAsk, UseBackend};
-use crate::flow::FlowShare;
 use crate::gate::Gate;
-use crate::halt::Halt;
-use crate::pacing::{self, UsePace};
-use crate::patience::Pulse;
-use crate::recorder::{Recorder, Report, ReportSender};
+use crate::lane::{Lane, LaneContext};
 use crate::sys;
-use crate::worker::{Task, Worker};
 
-/// One thread of a performance: a job, or one of the equal jobs of a workload.
-pub(crate) struct Part<'a> {
-    /// Number of its job.
-    pub job: u32,
-    pub workload: &'a Workload,
-    pub issue: &'a Issue,
-    /// Its lane among the jobs of the workload.
-    pub lane: u32,
-    pub source: Box<dyn Source>,
-    /// The device for its operations.
+/// The way of a job's operations: its device and the kind of backend.
+#[derive(Clone, Copy)]
+pub(crate) struct Route<'a> {
     pub device: &'a AnyDevice,
     pub backend: BackendKind,
-    pub place_bits: u32,
-    pub start: Start,
-    pub placement: Placement,
-    pub control: Option<Box<dyn JobControl>>,
-    pub flow: Option<FlowShare>,
 }
 
-/// The state that all threads of a launch share.
+/// A launch on a real target.
 pub(crate) struct Launch<'a> {
     pub clock: Clock,
-    pub interval_ns: u64,
-    pub halt: &'a Halt,
-    /// Signs of life of all threads.
-    pub pulse: Pulse,
-    /// The original content, if the workload writes it.
-    pub borrowed: Option<&'a BorrowedBlocks>,
+    /// The route of each job.
+    pub routes: &'a [Route<'a>],
+    /// Whether to bind every thread to a processor.
+    pub pin: bool,
 }
 
 /// Time for every thread to leave the gate before the first operation is due, nanoseconds. Without
@@ -62,28 +40,24 @@ const RUN_UP_NS: u64 = 100_000;
 /// Interval at which a job that waits for others checks whether they have ended.
 const WAITING_STEP: Duration = Duration::from_millis(1);
 
-/// Maximum reports queued for the sampler. A thread that reports faster than the sampler reads has
-/// to wait.
-const REPORTS_MAX: usize = 1024;
-
 impl Launch<'_> {
-    /// Runs all parts. Meanwhile `watch` is called on this thread with their start time. If a part
+    /// Runs all lanes. Meanwhile `watch` is called on this thread with their start time. If a lane
     /// fails, its error is returned after all have ended. If a thread cannot be started, no thread
     /// issues any operation.
     pub(crate) fn run<T>(
         &self,
-        parts: Vec<Part<'_>>,
-        watch: impl FnOnce(u64, &Receiver<Report>) -> T,
+        lanes: Vec<Lane<'_>>,
+        context: LaneContext<'_>,
+        watch: impl FnOnce(u64) -> T,
     ) -> io::Result<T> {
-        let (sender, reports) = sync_channel(REPORTS_MAX);
-        let sender = ReportSender::Bounded(sender);
-        let (gate, count) = (Gate::default(), parts.len());
-        let ended: Vec<_> = parts.iter().map(|part| (part.job, AtomicBool::new(false))).collect();
+        let (gate, count) = (Gate::default(), lanes.len());
+        let ended: Vec<_> =
+            lanes.iter().map(|lane| (lane.job_index, AtomicBool::new(false))).collect();
         thread::scope(|scope| {
-            let threads = (0..).zip(parts).map(|(number, part)| {
-                let (sender, ended, gate) = (sender.clone(), &ended[..], &gate);
-                let runner = Runner { launch: self, number, ended, sender, gate };
-                thread::Builder::new().spawn_scoped(scope, move || runner.run(part))
+            let threads = lanes.into_iter().map(|lane| {
+                let (context, ended, gate) = (context.clone(), &ended[..], &gate);
+                let thread = LaneThread { launch: self, lane, context, ended, gate };
+                thread::Builder::new().spawn_scoped(scope, move || thread.run())
             });
             let threads: io::Result<Vec<_>> = threads.collect();
             let threads = threads.map_err(|error| {
@@ -92,129 +66,95 @@ impl Launch<'_> {
                 let text = format!("cannot start {count} {threads}: {error}");
                 io::Error::new(error.kind(), text)
             })?;
-            drop(sender);
+            // The reports end with the last thread.
+            drop(context);
             let begin = gate.open(count, || self.clock.now() + RUN_UP_NS);
-            let seen = watch(begin, &reports);
+            let watched = watch(begin);
             for thread in threads {
                 // A panic in a worker is a bug of ours, and it continues here.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             }
-            Ok(seen)
+            Ok(watched)
         })
     }
 }
 
-/// One thread about to run its part.
-struct Runner<'a> {
+/// A thread about to run its lane.
+struct LaneThread<'a> {
     launch: &'a Launch<'a>,
-    /// Its number among all parts.
-    number: u32,
-    /// The job of each part, and a flag set when the part has ended.
+    lane: Lane<'a>,
+    context: LaneContext<'a>,
+    /// The job of each lane, and a flag set when the lane has ended.
     ended: &'a [(u32, AtomicBool)],
-    sender: ReportSender,
     gate: &'a Gate,
 }
 
-impl Runner<'_> {
-    fn run(self, part: Part<'_>) -> io::Result<()> {
-        let (halt, ends_all) = (self.launch.halt, part.start.ends_all);
-        let (ended, number) = (self.ended, self.number as usize);
-        let placed = take_place(&part.placement);
+impl LaneThread<'_> {
+    fn run(self) -> io::Result<()> {
+        let Lane { job, job_index, number, .. } = self.lane;
+        let (halt, ended) = (self.context.halt, &self.ended[number as usize].1);
+        let placed = self.take_place();
         sys::file::exact_timers();
-        let device = part.device;
+        let Route { device, backend } = self.launch.routes[job_index as usize];
         let ask = IoAsk {
-            kind: part.backend,
-            workload: part.workload,
-            issue: part.issue,
+            kind: backend,
+            workload: &job.workload,
+            issue: &job.issue,
             clock: self.launch.clock,
         };
-        let result = device.io(&ask, placed, OnBackend { runner: self, part });
-        let ends = matches!(
-            (&result, ends_all),
+        let result = device.io(&ask, placed, self);
+        let ends_all = matches!(
+            (&result, job.start.ends_all),
             (Err(_), _) | (_, EndsAll::Always) | (Ok(StopReason::Errors), EndsAll::OnError)
         );
-        if ends {
+        if ends_all {
             halt.end_all();
         }
-        ended[number].1.store(true, Ordering::Release);
+        ended.store(true, Ordering::Release);
         result.map(drop)
     }
 
-    /// Waits for the jobs that must end first. Returns the time they ended, or the common start if
-    /// there are none.
-    fn begin_after(&self, jobs: &Range<usize>, origin: u64) -> u64 {
-        if jobs.is_empty() {
-            return origin;
+    /// Takes the placement of the job, or that on a processor of its own.
+    fn take_place(&self) -> io::Result<()> {
+        if self.launch.pin {
+            take_place(&pinned(self.lane.number)?)
+        } else {
+            take_place(&self.lane.job.placement)
         }
-        let before = || self.ended.iter().filter(|(job, _)| jobs.contains(&(*job as usize)));
-        let all_ended = || before().all(|(_, ended)| ended.load(Ordering::Acquire));
-        let stop = self.launch.halt.flag(self.number);
-        while !all_ended() && !stop.load(Ordering::Relaxed) {
-            thread::sleep(WAITING_STEP);
-        }
-        self.launch.clock.now().max(origin)
     }
 }
 
-/// A part that is waiting for its backend.
-struct OnBackend<'a, 'p> {
-    runner: Runner<'a>,
-    part: Part<'p>,
-}
-
-impl UseBackend for OnBackend<'_, '_> {
-    type Out = io::Result<StopReason>;
-
-    fn with<B: Backend>(self, backend: io::Result<B>) -> Self::Out {
-        let OnBackend { runner, mut part } = self;
-        let flow = part.flow.take();
-        let (workload, issue, lane) = (part.workload, part.issue, (part.lane, part.workload.jobs));
-        pacing::choose(workload, issue, lane, flow, OnPace { runner, part, backend })
-    }
-}
-
-/// A part that is waiting for its pacer.
-struct OnPace<'a, 'p, B> {
-    runner: Runner<'a>,
-    part: Part<'p>,
-    backend: io::Result<B>,
-}
-
-impl<B: Backend> UsePace for OnPace<'_, '_, B> {
+impl UseBackend for LaneThread<'_> {
     type Out = io::Result<StopReason>;
 
     /// Passes the gate even without a backend, because the other threads wait for all.
-    fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out {
-        let OnPace { runner, part, backend } = self;
-        let launch = runner.launch;
-        let recorder = Recorder::new(
-            runner.number,
-            part.workload.pacing.is_open(),
-            launch.interval_ns,
-            &part.workload.name,
-            part.issue.ramp_ns,
-            (runner.sender.clone(), launch.pulse.clone()),
-        );
-        let task = Task {
-            workload: part.workload,
-            issue: part.issue,
-            lane: part.lane,
-            lanes: 1,
-            place_bits: part.place_bits,
-            stop: launch.halt.flag(runner.number),
-            borrowed: launch.borrowed,
-        };
-        let worker = backend
-            .map(|backend| Worker::new(backend, task, vec![part.source], recorder, part.control));
-        let Some(origin) = runner.gate.pass() else { return Ok(StopReason::Interrupted) };
-        let begin = runner.begin_after(&part.start.after, origin) + part.start.delay_ns;
-        worker?.run(pacer, begin, begin - origin)
+    fn with<B: Backend>(self, backend: io::Result<B>) -> Self::Out {
+        let LaneThread { launch, lane, context, ended, gate } = self;
+        let (start, stop) = (&lane.job.start, context.halt.flag(lane.number));
+        let worker = backend.map(|backend| lane.worker(backend, &context));
+        let Some(origin) = gate.pass() else { return Ok(StopReason::Interrupted) };
+        let mut begin = origin;
+        if !start.after.is_empty() {
+            wait_for(&start.after, ended, stop);
+            begin = launch.clock.now().max(origin);
+        }
+        begin += start.delay_ns;
+        worker?.run(begin, begin - origin)
+    }
+}
+
+/// Waits until these jobs have ended, or until it is stopped.
+fn wait_for(jobs: &Range<usize>, ended: &[(u32, AtomicBool)], stop: &AtomicBool) {
+    for (_, ended) in ended.iter().filter(|(job, _)| jobs.contains(&(*job as usize))) {
+        while !ended.load(Ordering::Acquire) && !stop.load(Ordering::Relaxed) {
+            thread::sleep(WAITING_STEP);
+        }
     }
 }
 
 /// The placement on the processor with this number among those available to the process, modulo
 /// their count.
-pub(crate) fn pinned(number: u32) -> io::Result<Placement> {
+fn pinned(number: u32) -> io::Result<Placement> {
     let allowed = sched_getaffinity(None)?;
     let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let cpus = vec![usable[number as usize % usable.len().max(1)]];

@@ -39,11 +39,11 @@ mod flow;
 #[cfg(target_os = "linux")]
 mod gate;
 mod halt;
+mod lane;
 #[cfg(target_os = "linux")]
 mod launch;
 #[cfg(target_os = "linux")]
 mod machine;
-mod pacing;
 mod patience;
 #[cfg(target_os = "linux")]
 mod perform;

@@ -1,16 +1,10 @@
 //! The results of a performance, on real and on virtual drives.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use record::Series;
-use rig::{
-    BackendKind, Issue, Job, JobResult, JobSeen, Measurement, Performance, Stage, TargetInfo,
-};
+use rig::{BackendKind, Job, JobResult, JobSeen, Measurement, Performance, Stage, TargetInfo};
 use workload::Workload;
 
 use crate::doctor::{self, Case};
-use crate::flow::{Flow, FlowShare};
 use crate::recorder::JobEnd;
 use crate::sampler::Observations;
 use crate::summary::summarise;
@@ -21,26 +15,12 @@ pub(crate) fn name_of(jobs: &[Job], stage: &Stage<'_>) -> String {
     if stage.name.is_empty() { first } else { stage.name }.to_string()
 }
 
-/// A workload and its issue, which the parts of a job share.
-pub(crate) type Kept = (Workload, Issue);
-
-/// The flow share of each job.
-pub(crate) fn shares(kept: &[Kept]) -> Vec<Option<FlowShare>> {
-    let mut flows: BTreeMap<u32, Arc<Flow>> = BTreeMap::new();
-    let share = |(_, issue): &Kept| {
-        let part = issue.flow?;
-        let flow = flows.entry(part.group).or_default();
-        Some(FlowShare::new(flow, part.weight, part.rest_ns))
-    };
-    kept.iter().map(share).collect()
-}
-
 /// The facts about a job that its results need.
+#[derive(Clone)]
 pub(crate) struct Description {
     /// `None` on a virtual drive.
     pub backend: Option<BackendKind>,
     pub direct: bool,
-    pub ramp_ns: u64,
     /// Share of its region that was already written, if known.
     pub written_share: Option<f64>,
 }
@@ -50,29 +30,30 @@ pub(crate) struct Results<'a> {
     pub name: &'a str,
     pub info: &'a TargetInfo,
     pub descriptions: &'a [Description],
-    pub workloads: &'a [&'a Workload],
+    pub jobs: &'a [Job],
     /// The job of each worker.
     pub workers: &'a [u32],
 }
 
 impl Results<'_> {
-    pub(crate) fn of(&self, mut observations: Observations) -> Performance {
+    pub(crate) fn assemble(&self, mut observations: Observations) -> Performance {
         let series = std::mem::take(&mut observations.series);
         let whole = self.whole(&observations, series);
         let jobs =
-            if observations.by_job.is_empty() { Vec::new() } else { self.jobs(observations) };
+            if observations.by_job.is_empty() { Vec::new() } else { self.by_job(observations) };
         Performance { jobs, whole }
     }
 
     /// All jobs as one measurement. It uses the description of the job with the greatest depth and
     /// the total number of workers.
     fn whole(&self, observations: &Observations, series: Series) -> Measurement {
-        let all = self.workloads.iter().zip(self.descriptions);
-        let Some((deepest, description)) = all.max_by_key(|(w, _)| w.depth) else {
+        let jobs = self.jobs.iter().zip(self.descriptions);
+        let Some((deepest, description)) = jobs.max_by_key(|(job, _)| job.workload.depth) else {
             return Measurement::default();
         };
+        let deepest = &deepest.workload;
         let jobs = self.workers.len().max(deepest.jobs as usize) as u32;
-        let workload = Workload { name: self.name.to_string(), jobs, ..(*deepest).clone() };
+        let workload = Workload { name: self.name.to_string(), jobs, ..deepest.clone() };
         let mut whole = summarise(&workload, observations, description.backend, description.direct);
         whole.series = series;
         let shares = self.descriptions.iter().filter_map(|d| d.written_share);
@@ -87,8 +68,8 @@ impl Results<'_> {
         whole
     }
 
-    fn jobs(&self, observations: Observations) -> Vec<JobResult> {
-        let mut ends: Vec<Option<JobEnd>> = self.workloads.iter().map(|_| None).collect();
+    fn by_job(&self, observations: Observations) -> Vec<JobResult> {
+        let mut ends: Vec<Option<JobEnd>> = self.jobs.iter().map(|_| None).collect();
         for end in observations.ends {
             let job = self.workers[end.job as usize] as usize;
             match &mut ends[job] {
@@ -96,43 +77,37 @@ impl Results<'_> {
                 none => *none = Some(end),
             }
         }
-        let each = ends.into_iter().zip(observations.by_job);
-        let described = self.descriptions.iter().zip(self.workloads);
-        let result = |((end, mine), (description, workload)): (_, (&Description, &&Workload))| {
-            self.result(description, workload, Option::unwrap_or_default(end), mine)
-        };
-        each.zip(described).map(result).collect()
+        let ends = ends.into_iter().map(Option::unwrap_or_default);
+        let jobs = self.jobs.iter().zip(self.descriptions);
+        let results = jobs.zip(ends.zip(observations.by_job));
+        results
+            .map(|((job, description), (end, seen))| result(job, description, end, seen))
+            .collect()
     }
+}
 
-    fn result(
-        &self,
-        description: &Description,
-        workload: &Workload,
-        end: JobEnd,
-        mine: JobSeen,
-    ) -> JobResult {
-        let mut observations = Observations::from_job(end, mine.kinds.clone());
-        let mut measurement =
-            summarise(workload, &observations, description.backend, description.direct);
-        let end = observations.ends.pop().unwrap_or_default();
-        let begin_ns = end.begin_ns.max(description.ramp_ns).min(end.issue_end_ns);
-        measurement.elapsed_ns = end.end_ns.saturating_sub(begin_ns);
-        let in_flight: u128 = mine.kinds.iter().flatten().map(|k| k.service.sum()).sum();
-        measurement.effective_depth = in_flight as f64 / measurement.elapsed_ns.max(1) as f64;
-        JobResult {
-            begin_ns,
-            origin_ns: end.origin_ns,
-            issue_end_ns: end.issue_end_ns,
-            checks_ns: end.checks_ns,
-            end_ns: end.end_ns,
-            usage: end.usage,
-            issued: end.issued,
-            depths: end.depths.depths(),
-            handed: end.handed.batches(),
-            returned: end.returned.batches(),
-            dumps: end.dumps,
-            seen: mine,
-            measurement,
-        }
+fn result(job: &Job, description: &Description, end: JobEnd, seen: JobSeen) -> JobResult {
+    let observations = Observations::from_job(end, seen.kinds.clone());
+    let Description { backend, direct, .. } = *description;
+    let mut measurement = summarise(&job.workload, &observations, backend, direct);
+    let end = observations.ends.into_iter().next().unwrap_or_default();
+    let begin_ns = end.begin_ns.max(job.issue.ramp_ns).min(end.issue_end_ns);
+    measurement.elapsed_ns = end.end_ns.saturating_sub(begin_ns);
+    let in_flight: u128 = seen.kinds.iter().flatten().map(|k| k.service.sum()).sum();
+    measurement.effective_depth = in_flight as f64 / measurement.elapsed_ns.max(1) as f64;
+    JobResult {
+        begin_ns,
+        origin_ns: end.origin_ns,
+        issue_end_ns: end.issue_end_ns,
+        checks_ns: end.checks_ns,
+        end_ns: end.end_ns,
+        usage: end.usage,
+        issued: end.issued,
+        depths: end.depths.depths(),
+        handed: end.handed.batches(),
+        returned: end.returned.batches(),
+        dumps: end.dumps,
+        seen,
+        measurement,
     }
 }

@@ -10,10 +10,11 @@
 use std::sync::mpsc::{Sender, SyncSender};
 
 use record::IoErrors;
-use rig::{Dump, KindStats, Kinds, Logged, ThreadUsage};
+use rig::{Dump, Job, KindStats, Kinds, Logged, ThreadUsage};
 use workload::{Op, OpKind};
 
 use crate::counts::Counts;
+use crate::lane::LaneContext;
 use crate::patience::Pulse;
 
 /// Maximum addresses kept per kind of error.
@@ -188,6 +189,7 @@ impl Tally {
 
 pub(crate) struct Recorder {
     job: u32,
+    /// Whether the load is open-loop, so that operations have due times.
     open: bool,
     kinds: Box<[Tally; 4]>,
     interval_ns: u64,
@@ -205,19 +207,13 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Creates a recorder. `open`: the load is open-loop, so operations have due times. Statistics
-    /// are reset after `ramp_ns`.
-    pub(crate) fn new(
-        job: u32,
-        open: bool,
-        interval_ns: u64,
-        workload: &str,
-        ramp_ns: u64,
-        (out, pulse): (ReportSender, Pulse),
-    ) -> Recorder {
+    /// Creates the recorder of a worker. Statistics are reset after the ramp-up.
+    pub(crate) fn new(worker: u32, job: &Job, context: &LaneContext<'_>) -> Recorder {
+        let (open, ramp_ns) = (job.workload.pacing.is_open(), job.issue.ramp_ns);
+        let interval_ns = context.interval_ns;
         let kinds = Box::new([(); 4].map(|()| Tally::new(open)));
         Recorder {
-            job,
+            job: worker,
             open,
             kinds,
             interval_ns,
@@ -225,9 +221,9 @@ impl Recorder {
             interval_end: if ramp_ns > 0 { ramp_ns.min(interval_ns) } else { interval_ns },
             ramp_ns,
             first: 0,
-            out,
-            pulse,
-            workload: workload.to_string(),
+            out: context.sender.clone(),
+            pulse: context.pulse.clone(),
+            workload: job.workload.name.clone(),
             errors: Vec::new(),
         }
     }

@@ -24,7 +24,7 @@ pub enum Ruling {
 }
 
 /// Controls one job.
-pub trait JobControl: Send {
+pub trait JobControl: Send + Sync {
     /// Queue depth at the start; `None`: the workload's.
     fn first_depth(&self) -> Option<u32> {
         None

@@ -84,7 +84,7 @@ impl Pacing {
 pub trait Pace {
     /// Whether due times come from a schedule. In a closed loop they do not, and response time
     /// equals service time.
-    const OPEN: bool;
+    fn is_open(&self) -> bool;
 
     /// Removes and returns the next due time if it is at or before `now`.
     fn next_due(&mut self, now: u64) -> Option<u64>;
@@ -100,12 +100,37 @@ pub trait Pace {
     fn pause(&mut self, _now: u64, _ns: u64) {}
 }
 
+impl<P: Pace + ?Sized> Pace for Box<P> {
+    fn is_open(&self) -> bool {
+        (**self).is_open()
+    }
+
+    fn next_due(&mut self, now: u64) -> Option<u64> {
+        (**self).next_due(now)
+    }
+
+    fn wake_at(&self) -> Option<u64> {
+        (**self).wake_at()
+    }
+
+    fn postpone(&mut self, ns: u64) {
+        (**self).postpone(ns);
+    }
+
+    fn pause(&mut self, now: u64, ns: u64) {
+        (**self).pause(now, ns);
+    }
+}
+
 /// A closed loop: always due.
 #[derive(Clone, Copy, Debug)]
 pub struct Closed;
 
 impl Pace for Closed {
-    const OPEN: bool = false;
+    #[inline]
+    fn is_open(&self) -> bool {
+        false
+    }
 
     #[inline]
     fn next_due(&mut self, now: u64) -> Option<u64> {
@@ -200,7 +225,10 @@ impl Open {
 }
 
 impl Pace for Open {
-    const OPEN: bool = true;
+    #[inline]
+    fn is_open(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn next_due(&mut self, now: u64) -> Option<u64> {

@@ -28,7 +28,7 @@ pub enum After {
 }
 
 /// A source of operations for one job.
-pub trait Source: Send {
+pub trait Source: Send + Sync {
     /// Appends the next operations to `out`, which is empty: at most [`BATCH_MAX`], and only one if
     /// they depend on `now`, the job's time in nanoseconds. A batch does not extend past its part
     /// of the job; if nothing is appended, the part is over. Operations do not depend on

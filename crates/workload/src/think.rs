@@ -60,7 +60,9 @@ impl<P: Pace> Thinking<P> {
 }
 
 impl<P: Pace> Pace for Thinking<P> {
-    const OPEN: bool = P::OPEN;
+    fn is_open(&self) -> bool {
+        self.inner.is_open()
+    }
 
     #[inline]
     fn next_due(&mut self, now: u64) -> Option<u64> {

@@ -38,7 +38,7 @@ impl FileMap {
 
 pub(crate) struct Sim<'d> {
     drive: &'d RefCell<&'d mut Drive>,
-    files: FileMap,
+    files: &'d FileMap,
     now: u64,
     /// Completion time, slot and result of operations in flight, earliest first.
     in_flight: BinaryHeap<Reverse<(u64, u32, i64)>>,
@@ -58,7 +58,7 @@ impl<'d> Sim<'d> {
         drive: &'d RefCell<&'d mut Drive>,
         now: u64,
         workload: &Workload,
-        files: FileMap,
+        files: &'d FileMap,
     ) -> Sim<'d> {
         let byte_ns = match workload.calls {
             Calls::Bytes { host_ns } => u64::from(host_ns),
@@ -208,7 +208,8 @@ mod tests {
         let drive = RefCell::new(&mut drive);
         let region = Region { start: 0, bytes: 1 << 20 };
         let workload = Workload::new("w", Pattern::Sequential, Mix::WRITE, 4096, region);
-        let mut sim = Sim::new(&drive, 0, &workload, FileMap::default()).durable(durable);
+        let files = FileMap::default();
+        let mut sim = Sim::new(&drive, 0, &workload, &files).durable(durable);
         sim.push(0, Op { kind: OpKind::Write, offset: 0, bytes: 4096 });
         let mut done = Vec::new();
         while done.is_empty() {
@@ -232,9 +233,9 @@ mod tests {
         let region = Region { start: 0, bytes: 1 << 20 };
         let block = 64 << 10;
         let workload = Workload::new("w", Pattern::Sequential, Mix::WRITE, block, region);
-        let mut now = 0;
+        let (mut now, files) = (0, FileMap::default());
         for (requested, completed) in [(1, 1), (3, 3), (4, 4), (9, 4)] {
-            let mut sim = Sim::new(&drive, now, &workload, FileMap::default());
+            let mut sim = Sim::new(&drive, now, &workload, &files);
             for slot in 0..4 {
                 let offset = u64::from(slot * block);
                 sim.push(slot, Op { kind: OpKind::Write, offset, bytes: block });

@@ -30,8 +30,9 @@ use crate::command;
 use crate::device::{AnyDevice, Memory, device_error};
 use crate::failure::io_error;
 use crate::fileset::FileSet;
+use crate::launch::Route;
 use crate::patience::PATIENCE;
-use crate::perform::{Assignment, Performer};
+use crate::perform::Performer;
 use crate::sampler::Subject;
 use blocks::Queue;
 
@@ -240,15 +241,15 @@ impl Machine {
             pin: false,
             borrowed: None,
         };
-        let assignment = Assignment {
-            job: Job::from_workload(&workload),
-            device: &device,
-            backend: BackendKind::Null,
-        };
-        let done = performer.perform(vec![assignment]);
-        let (done, _) = done.map_err(|e| io_error(&self.info, "null backend", e))?;
-        let job = done.jobs.first();
-        Ok(job
+        let (jobs, route) = (
+            vec![Job::from_workload(&workload)],
+            Route { device: &device, backend: BackendKind::Null },
+        );
+        let outcome = performer.perform(jobs, &[route]);
+        let (performance, _) = outcome.map_err(|e| io_error(&self.info, "null backend", e))?;
+        Ok(performance
+            .jobs
+            .first()
             .map_or(f64::NAN, |job| (job.end_ns - job.begin_ns) as f64 / job.issued.max(1) as f64))
     }
 

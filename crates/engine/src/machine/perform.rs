@@ -8,7 +8,8 @@ use workload::{Content, Workload};
 use super::{Machine, hot_limit};
 use crate::admit;
 use crate::failure::io_error;
-use crate::perform::{Assignment, Cut, Performer};
+use crate::launch::Route;
+use crate::perform::{Cut, Performer};
 use crate::performance::name_of;
 use crate::probe;
 use crate::sampler::Subject;
@@ -97,20 +98,21 @@ impl Machine {
         };
         let (target, backend) = (&self.device, self.backend);
         let devices = named.iter().chain(std::iter::repeat(&**target));
-        let assignments = jobs.into_iter().zip(devices).map(|(job, device)| {
-            let asked = device.backend(job.issue.backend.unwrap_or(backend));
-            Assignment { backend: probe::making(asked, job.workload.calls), job, device }
+        let routes = jobs.iter().zip(devices).map(|(job, device)| {
+            let kind = device.backend(job.issue.backend.unwrap_or(backend));
+            Route { device, backend: probe::making(kind, job.workload.calls) }
         });
-        let done = performer.perform(assignments.collect());
+        let routes: Vec<Route<'_>> = routes.collect();
+        let outcome = performer.perform(jobs, &routes);
         vigil.map_or(Ok(()), Vigil::end).map_err(guard_error)?;
-        let (performance, cut) = done.map_err(|e| io_error(&self.info, &name, e))?;
+        let (performance, cut) = outcome.map_err(|e| io_error(&self.info, &name, e))?;
         *self.replicates.entry(name).or_default() += 1;
         self.empty = false;
         let interrupted = performance.whole.stop == StopReason::Interrupted;
         match cut {
             Some(Cut::Heat) => {
-                let hot = || RigError::Refused("the drive is at its temperature limit".into());
-                self.ended = Some(hot);
+                self.ended =
+                    Some(|| RigError::Refused("the drive is at its temperature limit".into()));
             }
             // Jobs ended by each other or by an observer do not end the run.
             None if !self.stopped() => {}

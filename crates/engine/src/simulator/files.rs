@@ -6,10 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use rig::{FilePlan, FileSeen, Files, Result, RigError};
+use rig::{FilePlan, FileSeen, FileUse, Files, Result, RigError};
 use workload::{Content, Region};
 
 use super::Simulator;
+use crate::backend::FileMap;
 use crate::prepare::Prepare;
 
 /// Alignment of files, bytes; the same as that of partitions.
@@ -40,10 +41,15 @@ impl Regions {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The first byte of a file.
-    pub(super) fn start(&self, path: &Path) -> Result<u64> {
-        let unknown = || RigError::Unsupported(format!("{} was not admitted", path.display()));
-        self.find(path).map(|file| file.region.start).ok_or_else(unknown)
+    /// The positions of a job's files.
+    pub(super) fn map(&self, files: &[FileUse]) -> Result<FileMap> {
+        let starts = files.iter().map(|FileUse { path, .. }| {
+            let file = self.find(path).ok_or_else(|| {
+                RigError::Unsupported(format!("{} was not admitted", path.display()))
+            })?;
+            Ok(file.region.start)
+        });
+        Ok(FileMap { starts: starts.collect::<Result<_>>()?, place_bits: rig::place_bits(files) })
     }
 }
 

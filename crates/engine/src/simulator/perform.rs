@@ -6,22 +6,21 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread;
 
-use model::{Drive, Health};
+use model::Health;
 use record::{Finding, FindingKind, Level};
-use rig::{
-    BackendKind, DeviceTraffic, Issue, Job, Performance, Result, RigError, Stage, StopReason,
-};
-use workload::{Caching, Pacing, Workload};
+use rig::{BackendKind, DeviceTraffic, Job, Performance, Result, RigError, Stage, StopReason};
+use workload::{Caching, Pacing};
 
 use super::{Simulator, TIME_MAX_NS};
 use crate::admit::{admit, admit_sources};
 use crate::backend::FileMap;
 use crate::clock::Clock;
-use crate::conductor::{Conductor, Player};
+use crate::conductor::Conductor;
 use crate::halt::Halt;
+use crate::lane::{LaneContext, lanes};
 use crate::patience::Pulse;
-use crate::performance::{Description, Results, name_of, shares};
-use crate::recorder::{Recorder, Report, ReportSender};
+use crate::performance::{Description, Results, name_of};
+use crate::recorder::{Report, ReportSender};
 use crate::sampler::{Observations, Sampler, Subject, Workers};
 
 /// Approximate number of intervals of a workload with a time limit of a minute or more.
@@ -61,106 +60,79 @@ impl Simulator {
     }
 
     /// Runs admitted jobs.
-    pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
+    pub(super) fn run(&mut self, mut jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
         let name = name_of(&jobs, &stage);
-        let replicate = self.replicates.entry(name.clone()).or_default();
-        let number = *replicate;
-        *replicate += 1;
-        let (notes, before) = (notes(&jobs), self.drive.health());
+        let replicates = self.replicates.entry(name.clone()).or_default();
+        let replicate = *replicates;
+        *replicates += 1;
+        let (notes, health) = (notes(&jobs), self.drive.health());
         let interval_ns = stage.interval_ns.unwrap_or_else(|| interval(&jobs));
-        let jobs: Vec<Split> =
-            jobs.into_iter().map(|job| self.split(job)).collect::<Result<_>>()?;
-        let (kept, moved): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
-        let workers: Vec<u32> = (0..).zip(&moved).flat_map(|(n, m)| vec![n; m.workers()]).collect();
-        let halt = Halt::new(workers.len() as u32);
-        let flag = Arc::clone(&self.interrupt);
+        let files = jobs.iter().map(|job| self.regions.map(&job.files));
+        let files: Vec<FileMap> = files.collect::<Result<_>>()?;
+        let lanes = lanes(&mut jobs, |job| !pauses(job));
+        let workers: Vec<u32> = lanes.iter().map(|lane| lane.job_index).collect();
+        let (halt, pulse) = (Halt::new(workers.len() as u32), Pulse::default());
+        let interrupt = Arc::clone(&self.interrupt);
         let subject = Subject {
             name: &name,
-            replicate: number,
+            replicate,
             start_ns: self.now,
             interval_ns,
             clock: Clock::new(),
-            interrupt: &flag,
+            interrupt: &interrupt,
             alarm: None,
             hot_c: None,
             patience_ns: u64::MAX,
             by_job: stage.by_job,
         };
         let observed = stage.intervals.is_some();
-        let jobs = workers.clone();
-        let watched = Workers { jobs, halt: &halt, pulse: Pulse::default(), cached: false };
+        let watched =
+            Workers { jobs: workers.clone(), halt: &halt, pulse: pulse.clone(), cached: false };
         let sampler = Sampler::new(subject, watched, self.observer.as_mut(), None);
         let sampler = sampler.observed(stage.intervals);
         let (sender, reports) = report_channel(observed);
-        let players = players(&kept, moved, interval_ns, &sender);
-        drop(sender);
-        let score = Score { start: self.now, interval_ns, halt: &halt, observed };
-        let drive = &mut self.drive;
-        let done = score.play(drive, players, sampler, &reports);
-        let (mut seen, end) =
-            done.map_err(|source| RigError::Io { context: name.clone(), source })?;
+        let context = LaneContext { interval_ns, halt: &halt, sender, pulse, borrowed: None };
+        let (drive, origin) = (&mut self.drive, self.now);
+        let conduct = |between: &mut dyn FnMut(u64)| {
+            let drive = RefCell::new(drive);
+            let mut conductor = Conductor::new(&drive, &files, context, origin, lanes);
+            conductor.run(observed, TIME_MAX_NS, between)
+        };
+        let outcome = if observed {
+            observe(sampler, &reports, origin, conduct)
+        } else {
+            watch(sampler, &reports, conduct)
+        };
+        let (mut observations, end) =
+            outcome.map_err(|source| RigError::Io { context: name.clone(), source })?;
         self.now = self.now.max(end.min(TIME_MAX_NS));
         self.drive.set_stored_share(1.0);
         // The processor time is the simulator's, not that of a host issuing the operations.
-        seen.ends.iter_mut().for_each(|end| end.usage = Default::default());
-        seen.device = Some(moved_since(&before, &self.drive.health()));
-        let descriptions: Vec<_> = kept.iter().map(describe).collect();
-        let workloads: Vec<_> = kept.iter().map(|(workload, _)| workload).collect();
+        observations.ends.iter_mut().for_each(|end| end.usage = Default::default());
+        observations.device = Some(traffic_since(&health, &self.drive.health()));
+        let description = Description { backend: None, direct: true, written_share: None };
         let results = Results {
             name: &name,
             info: &self.info,
-            descriptions: &descriptions,
-            workloads: &workloads,
+            descriptions: &vec![description; jobs.len()],
+            jobs: &jobs,
             workers: &workers,
         };
-        let mut performance = results.of(seen);
+        let mut performance = results.assemble(observations);
         let whole = &mut performance.whole;
         // There is nothing between host and drive, so the drive's queue is the host's.
         let depth = whole.effective_depth;
-        whole.device = whole.device.map(|seen| DeviceTraffic { depth, ..seen });
+        whole.device = whole.device.map(|traffic| DeviceTraffic { depth, ..traffic });
         whole.findings.extend(notes);
         self.interrupted |= whole.stop == StopReason::Interrupted && self.stopped();
         Ok(performance)
     }
-
-    /// Splits a job into its workload and issue settings, which stay, and the parts that move into
-    /// its workers.
-    fn split(&mut self, job: Job) -> Result<Split> {
-        let place_bits = rig::place_bits(&job.files);
-        let starts = job.files.iter().map(|file| self.regions.start(&file.path));
-        let starts: Vec<u64> = starts.collect::<Result<_>>()?;
-        // The jobs of a workload share a worker, unless each has pauses of its own.
-        let pauses = matches!(job.workload.pacing, Pacing::Pauses { .. } | Pacing::Source);
-        let apart = pauses || job.issue.think.is_some();
-        let Job { workload, sources, issue, start, control, .. } = job;
-        let sources = match apart {
-            true => sources.into_iter().map(|source| vec![source]).collect(),
-            false => vec![sources],
-        };
-        let files = FileMap { starts, place_bits };
-        Ok(((workload, issue), Moved { sources, files, start, control }))
-    }
 }
 
-type Split = ((Workload, Issue), Moved);
-
-/// The parts of a job that move into its workers.
-struct Moved {
-    /// The sources of each worker.
-    sources: Vec<Vec<Box<dyn workload::Source>>>,
-    files: FileMap,
-    start: rig::Start,
-    control: Option<Box<dyn rig::JobControl>>,
-}
-
-impl Moved {
-    fn workers(&self) -> usize {
-        self.sources.len()
-    }
-}
-
-fn describe((_, issue): &(Workload, Issue)) -> Description {
-    Description { backend: None, direct: true, ramp_ns: issue.ramp_ns, written_share: None }
+/// Whether each source of a job has pauses of its own, so that they cannot share a worker.
+fn pauses(job: &Job) -> bool {
+    job.issue.think.is_some()
+        || matches!(job.workload.pacing, Pacing::Pauses { .. } | Pacing::Source)
 }
 
 /// The channel for reports. With an observer, both ends are on one thread, which must not wait for
@@ -174,87 +146,47 @@ fn report_channel(observed: bool) -> (ReportSender, Receiver<Report>) {
     (ReportSender::Bounded(sender), reports)
 }
 
-fn players<'a>(
-    kept: &'a [(Workload, Issue)],
-    moved: Vec<Moved>,
-    interval_ns: u64,
-    sender: &ReportSender,
-) -> Vec<(usize, Player<'a>)> {
-    let mut players = Vec::new();
-    let flows = shares(kept);
-    for (number, ((kept, moved), flow)) in (0..).zip(kept.iter().zip(moved).zip(flows)) {
-        let (workload, issue) = kept;
-        let Moved { sources, files, start, mut control } = moved;
-        let mut flow = flow;
-        for (lane, sources) in (0..).zip(sources) {
-            let out = (sender.clone(), Pulse::default());
-            let open = workload.pacing.is_open();
-            let worker = players.len() as u32;
-            let ramp_ns = issue.ramp_ns;
-            let recorder = Recorder::new(worker, open, interval_ns, &workload.name, ramp_ns, out);
-            let (files, start) = (files.clone(), start.clone());
-            let (control, flow) = (control.take(), flow.take());
-            let player =
-                Player { workload, issue, lane, sources, files, start, control, flow, recorder };
-            players.push((number, player));
-        }
-    }
-    players
+/// Conducts jobs on this thread. An observer receives each interval as it ends and can end jobs at
+/// exactly that time. Returns the sampler's data and the end of the last job.
+fn observe(
+    mut sampler: Sampler<'_>,
+    reports: &Receiver<Report>,
+    origin: u64,
+    conduct: impl FnOnce(&mut dyn FnMut(u64)) -> io::Result<u64>,
+) -> io::Result<(Observations, u64)> {
+    let end = conduct(&mut |now| sampler.take_all(reports, now - origin))?;
+    Ok((sampler.finish(), end))
 }
 
-/// Parameters of a performance in virtual time.
-struct Score<'a> {
-    start: u64,
-    interval_ns: u64,
-    halt: &'a Halt,
-    /// Whether an observer receives each interval as it ends and can end jobs at exactly that time.
-    observed: bool,
-}
-
-impl Score<'_> {
-    /// Runs the players until the last has ended. Returns the sampler's observations and the time
-    /// of that end.
-    fn play(
-        &self,
-        drive: &mut Drive,
-        players: Vec<(usize, Player<'_>)>,
-        sampler: Sampler<'_>,
-        reports: &Receiver<Report>,
-    ) -> io::Result<(Observations, u64)> {
-        let times = (self.start, self.interval_ns);
-        if self.observed {
-            let drive = RefCell::new(drive);
-            let mut sampler = sampler;
-            let mut conductor = Conductor::new(&drive, self.halt, times, players);
-            let end = conductor
-                .run(true, TIME_MAX_NS, |now| sampler.take_all(reports, now - self.start))?;
-            drop(conductor);
-            return Ok((sampler.finish(), end));
-        }
-        // One thread simulates while this one merges reports.
-        thread::scope(|scope| {
-            let play = move || {
-                let drive = RefCell::new(drive);
-                Conductor::new(&drive, self.halt, times, players).run(false, TIME_MAX_NS, |_| {})
-            };
-            let worker = thread::Builder::new().spawn_scoped(scope, play)?;
-            let seen = sampler.watch_virtual(reports);
-            let end = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            Ok((seen, end))
-        })
-    }
+/// Conducts jobs on a thread of their own, while this one merges their reports.
+fn watch(
+    sampler: Sampler<'_>,
+    reports: &Receiver<Report>,
+    conduct: impl FnOnce(&mut dyn FnMut(u64)) -> io::Result<u64> + Send,
+) -> io::Result<(Observations, u64)> {
+    thread::scope(|scope| {
+        let conductor = thread::Builder::new().spawn_scoped(scope, || conduct(&mut |_| {}))?;
+        let observations = sampler.watch_virtual(reports);
+        let end = conductor.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok((observations, end))
+    })
 }
 
 /// A note about host settings, which have no effect on a virtual drive.
 fn notes(jobs: &[Job]) -> Vec<Finding> {
-    let asked = |name: &'static str, is: fn(&Job) -> bool| jobs.iter().any(is).then_some(name);
-    let names = [
-        asked("page cache", |job| job.workload.caching == Caching::Buffered),
-        asked("access advice", |job| job.issue.open.advice.is_some()),
-        asked("priorities", |job| job.issue.priorities.is_some()),
-        asked("job placement", |job| job.placement != rig::Placement::default()),
-    ];
-    let names: Vec<&str> = names.into_iter().flatten().collect();
+    let mut names = Vec::new();
+    if jobs.iter().any(|job| job.workload.caching == Caching::Buffered) {
+        names.push("page cache");
+    }
+    if jobs.iter().any(|job| job.issue.open.advice.is_some()) {
+        names.push("access advice");
+    }
+    if jobs.iter().any(|job| job.issue.priorities.is_some()) {
+        names.push("priorities");
+    }
+    if jobs.iter().any(|job| job.placement != rig::Placement::default()) {
+        names.push("job placement");
+    }
     if names.is_empty() {
         return Vec::new();
     }
@@ -269,7 +201,7 @@ fn interval(jobs: &[Job]) -> u64 {
 }
 
 /// The drive's traffic between two readings of its counters.
-fn moved_since(before: &Health, after: &Health) -> DeviceTraffic {
+fn traffic_since(before: &Health, after: &Health) -> DeviceTraffic {
     let (a, b) = (&before.counters, &after.counters);
     DeviceTraffic {
         read_bytes: b.read_bytes - a.read_bytes,

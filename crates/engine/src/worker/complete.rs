@@ -35,7 +35,7 @@ impl<B: Backend> Worker<'_, B> {
         let gone = [errno::ENODEV, errno::ENXIO, errno::EBADF];
         let weight = if gone.iter().any(|e| result == -i64::from(*e)) { u32::MAX / 2 } else { 1 };
         self.failures = self.failures.saturating_add(weight);
-        if self.failures >= self.task.issue.failures_max {
+        if self.failures >= self.issue.failures_max {
             self.give_up();
         }
     }
@@ -43,13 +43,13 @@ impl<B: Backend> Worker<'_, B> {
     /// Whether more reads are to be checked for zeros. A verified read is checked anyway.
     fn samples_reads(&self) -> bool {
         self.verifier.is_none()
-            && self.task.workload.mix.read > 0
+            && self.workload.mix.read > 0
             && self.end.reads_sampled < READS_SAMPLED
     }
 
     /// Decides whether the next completions are examined one by one.
     pub(super) fn look_again(&mut self) {
-        let watched = self.control.watches() || self.task.issue.log;
+        let watched = self.control.watches() || self.issue.log;
         self.looks = watched || self.verifier.is_some() || self.samples_reads();
     }
 
@@ -60,7 +60,7 @@ impl<B: Backend> Worker<'_, B> {
         if self.control.watches() {
             self.show(&op, service_ns, now);
         }
-        if self.task.issue.log && now >= self.task.issue.ramp_ns {
+        if self.issue.log && now >= self.issue.ramp_ns {
             let priority = self.backend.priority(slot);
             self.log.push(Logged { priority, done_ns: now, service_ns, op });
             if self.log.len() >= LOG_BATCH {
@@ -81,10 +81,10 @@ impl<B: Backend> Worker<'_, B> {
         let buffer = self.backend.buffer(slot, op.bytes);
         let Some((fault, offset)) = verifier.complete(slot, true, buffer) else { return };
         self.recorder.fault("verify", fault.name(), offset);
-        if self.task.issue.dump && self.end.dumps.len() < DUMPS_MAX {
+        if self.issue.dump && self.end.dumps.len() < DUMPS_MAX {
             self.end.dumps.push(verifier.dump(op, offset, buffer));
         }
-        if self.task.issue.fault_ends {
+        if self.issue.fault_ends {
             self.give_up();
         }
     }

@@ -6,8 +6,8 @@ use std::io;
 use rig::{JobControl, Ruling, StopReason};
 use workload::Op;
 
+use super::Worker;
 use super::phase::Phase;
-use super::{Limits, Worker};
 use crate::backend::Backend;
 use crate::recorder::JobEnd;
 use crate::sys::thread;
@@ -103,7 +103,7 @@ impl<B: Backend> Worker<'_, B> {
         self.log.clear();
         self.count_from(now);
         self.end.issue_end_ns = 0;
-        self.part.time_ns = now.saturating_add(Limits::of(&self.task).time_ns);
+        self.part.time_ns = now.saturating_add(self.limits().time_ns);
     }
 
     /// Restarts the counts at this time of the job. Faulty blocks are kept, like errors.

@@ -24,8 +24,8 @@ impl<B: Backend> Worker<'_, B> {
         pacer: &mut P,
         horizon: u64,
     ) -> io::Result<Option<u64>> {
-        let workload = self.task.workload;
-        let batch = workload.batch;
+        let (batch, depth) = (self.workload.batch, self.workload.depth);
+        let is_open = pacer.is_open();
         let Limits { time_ns, bytes: mut bytes_left, ops: ops_max } = self.part;
         let mut now = self.now();
         // The timestamp of the last turn, while it is recent enough to be reused.
@@ -34,17 +34,16 @@ impl<B: Backend> Worker<'_, B> {
             if now >= time_ns {
                 break StopReason::Time;
             }
-            if self.task.stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 break StopReason::Interrupted;
             }
             let mut pushed = 0;
             while pushed < batch {
                 let Some(&slot) = self.free.last() else { break };
                 let Some(due) = pacer.next_due(now) else { break };
-                // Each lane has `depth` slots.
-                let lane =
-                    if self.sources.len() == 1 { 0 } else { (slot / workload.depth) as usize };
-                let source = &mut self.sources[lane];
+                // Each source has `depth` slots.
+                let number = if self.sources.len() == 1 { 0 } else { (slot / depth) as usize };
+                let source = &mut self.sources[number];
                 let Some(op) = source.peek(now) else {
                     let Some(pause_ns) = source.take_pause() else {
                         break 'part StopReason::TraceEnd;
@@ -59,7 +58,7 @@ impl<B: Backend> Worker<'_, B> {
                 source.take();
                 bytes_left = bytes_left.saturating_sub(u64::from(op.bytes));
                 let issued = self.issue(op, due, recent);
-                self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > OP_LATE_NS);
+                self.end.late += u64::from(is_open && issued.saturating_sub(due) > OP_LATE_NS);
                 pushed += 1;
             }
             self.end.handed.add(pushed as usize);
@@ -72,7 +71,7 @@ impl<B: Backend> Worker<'_, B> {
             self.end.returned.add(self.done.len());
             let before = now;
             now = self.now();
-            if P::OPEN && !B::VIRTUAL && now - before >= LATE_NS {
+            if is_open && !B::VIRTUAL && now - before >= LATE_NS {
                 pacer.postpone(self.stood_still(before, wait, now));
                 now = self.now();
             }
@@ -117,7 +116,7 @@ impl<B: Backend> Worker<'_, B> {
             verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
         } else if op.kind == OpKind::Write && B::CARRIES_DATA {
             let buffer = self.backend.buffer(slot, op.bytes);
-            match self.task.borrowed {
+            match self.borrowed {
                 None => self.filler.touch(buffer, self.issued + 1),
                 Some(borrowed) => borrowed.copy_to(op.offset, buffer),
             }
@@ -137,7 +136,7 @@ impl<B: Backend> Worker<'_, B> {
     #[inline]
     fn wait(&self, wake_at: Option<u64>, more: bool, limit: u64) -> Wait {
         if self.free.is_empty() {
-            return Wait::For(self.task.issue.complete_min.min(self.open as u32));
+            return Wait::For(self.issue.complete_min.min(self.open as u32));
         }
         match wake_at {
             // A closed loop with free slots: submit the next batch first.
@@ -183,7 +182,7 @@ impl<B: Backend> Worker<'_, B> {
     fn publish(&mut self, now: u64) {
         let temperature_c = self.backend.temperature();
         if self.recorder.publish(now, temperature_c) {
-            self.count_from(self.task.issue.ramp_ns);
+            self.count_from(self.issue.ramp_ns);
         }
     }
 

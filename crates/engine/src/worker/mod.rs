@@ -1,7 +1,7 @@
-//! The worker: one job, one backend, one thread.
+//! The worker: one lane, one backend, one thread.
 //!
 //! It has several phases (issuing the operations of a part, draining those in flight, flushing) and
-//! can be paused between any two turns: [`Worker::step`] returns when its next turn would wait
+//! can be paused between any two turns: [`AnyWorker::step`] returns when its next turn would wait
 //! beyond a horizon. On a real target there is no horizon, and a job is one step. On a virtual
 //! drive several workers share one thread and one clock ([`crate::conductor`]).
 //!
@@ -13,6 +13,7 @@ mod complete;
 mod control;
 mod drawn;
 mod issue;
+mod paced;
 mod phase;
 mod read_back;
 mod stood;
@@ -22,16 +23,18 @@ mod tests;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rig::{Issue, JobControl, Logged, StopReason, ThreadUsage};
-use workload::{Filler, Op, Pace, Source, Workload};
+use rig::{Issue, Logged, StopReason, ThreadUsage};
+use workload::{Filler, Op, Pace, Workload};
 
 use crate::backend::{Backend, Completion};
 use crate::borrowed::BorrowedBlocks;
+use crate::lane::{Lane, LaneContext};
 use crate::recorder::{JobEnd, Recorder};
 use crate::sys::thread;
 use crate::verify::Verifier;
 use control::Control;
 use drawn::Drawn;
+pub(crate) use paced::AnyWorker;
 use phase::Phase;
 pub(crate) use phase::Step;
 
@@ -40,23 +43,6 @@ const NAP_NS: u64 = 50_000_000;
 
 /// A sleep before the start ends this much earlier, nanoseconds, because wake-ups can be late.
 const WAKE_NS: u64 = 1_000_000;
-
-/// The task of a worker.
-pub(crate) struct Task<'a> {
-    pub workload: &'a Workload,
-    pub issue: &'a Issue,
-    /// Number of its first lane among the jobs of the workload.
-    pub lane: u32,
-    /// Jobs of the workload that this worker runs: one on a real target, where each has its own
-    /// thread; usually all of them on a virtual drive.
-    pub lanes: u32,
-    /// Address bits for the offset within a file.
-    pub place_bits: u32,
-    /// Set to end the job.
-    pub stop: &'a AtomicBool,
-    /// The original content, if writes carry it.
-    pub borrowed: Option<&'a BorrowedBlocks>,
-}
 
 #[derive(Clone, Copy)]
 struct Slot {
@@ -68,8 +54,15 @@ struct Slot {
 /// A job in progress. Times are nanoseconds since the job began.
 pub(crate) struct Worker<'a, B> {
     backend: B,
-    task: Task<'a>,
+    workload: &'a Workload,
+    issue: &'a Issue,
+    /// Number of its first source among those of the job.
+    first: u32,
     sources: Vec<Drawn>,
+    /// Set to end the job.
+    stop: &'a AtomicBool,
+    /// The original content, if writes carry it.
+    borrowed: Option<&'a BorrowedBlocks>,
     /// Start of the job on the backend's clock.
     origin: u64,
     recorder: Recorder,
@@ -106,16 +99,11 @@ pub(crate) struct Worker<'a, B> {
 
 impl<'a, B: Backend> Worker<'a, B> {
     /// Creates a worker and fills its buffers, which can take a while.
-    pub(crate) fn new(
-        mut backend: B,
-        task: Task<'a>,
-        sources: Vec<Box<dyn Source>>,
-        recorder: Recorder,
-        control: Option<Box<dyn JobControl>>,
-    ) -> Worker<'a, B> {
-        let workload = task.workload;
-        let depth = workload.depth.min(backend.depth_max()) * task.lanes;
-        let seed = workload.seed ^ u64::from(task.lane) << 40 ^ task.issue.salt;
+    fn new(mut backend: B, lane: Lane<'a>, context: &LaneContext<'a>) -> Worker<'a, B> {
+        let Lane { job, number, first, sources, control, .. } = lane;
+        let (workload, issue) = (&job.workload, &job.issue);
+        let depth = workload.depth.min(backend.depth_max()) * sources.len() as u32;
+        let seed = workload.seed ^ u64::from(first) << 40 ^ issue.salt;
         let filler = Filler::new(workload.content.clone(), seed);
         if workload.mix.write > 0 && B::CARRIES_DATA {
             for slot in 0..depth {
@@ -124,7 +112,9 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
         let control = Control::new(control);
         let open = control.first_depth(depth);
-        let verifier = || Verifier::new(workload, task.lane, depth, task.place_bits);
+        let verifier = workload
+            .verify
+            .then(|| Verifier::new(workload, first, depth, rig::place_bits(&job.files)));
         let end = JobEnd {
             depth_capped: (depth < workload.depth).then_some(depth),
             missing: backend.missing(),
@@ -132,11 +122,16 @@ impl<'a, B: Backend> Worker<'a, B> {
         };
         let mut worker = Worker {
             looks: false,
-            verifier: workload.verify.then(verifier),
+            verifier,
             backend,
+            workload,
+            issue,
+            first,
             sources: sources.into_iter().map(Drawn::new).collect(),
+            stop: context.halt.flag(number),
+            borrowed: context.borrowed,
             origin: 0,
-            recorder,
+            recorder: Recorder::new(number, job, context),
             slots: vec![Slot { op: Op::FLUSH, due: 0, issued: 0 }; depth as usize],
             open: open as usize,
             free: (0..open).rev().collect(),
@@ -154,35 +149,14 @@ impl<'a, B: Backend> Worker<'a, B> {
             stood_ns: 0,
             used_before: ThreadUsage::default(),
             end,
-            task,
         };
         worker.look_again();
         worker
     }
 
-    /// Runs the job from `origin` on the backend's clock to its end, on this thread. `after_ns` is
-    /// the time since the performance began. The recorder reports the result. Returns the reason
-    /// the job ended.
-    pub(crate) fn run<P: Pace>(
-        mut self,
-        mut pacer: P,
-        origin: u64,
-        after_ns: u64,
-    ) -> io::Result<StopReason> {
-        self.wait_for(origin);
-        self.begin::<P>(origin, after_ns);
-        let outcome = loop {
-            match self.step(&mut pacer, u64::MAX) {
-                Ok(Step::Wake(_)) => {}
-                Ok(Step::Ended) => break Ok(()),
-                Err(e) => break Err(e),
-            }
-        };
-        self.close(pacer, outcome)
-    }
-
     /// Begins the job at `origin` on the backend's clock, `after_ns` after the performance began.
-    pub(crate) fn begin<P: Pace>(&mut self, origin: u64, after_ns: u64) {
+    /// `is_open`: its operations follow a schedule.
+    fn begin(&mut self, is_open: bool, origin: u64, after_ns: u64) {
         self.origin = origin;
         self.recorder.begins_after(after_ns);
         // A job that was stopped before its start began when it was stopped.
@@ -191,14 +165,14 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.used_before = thread::usage();
         // A schedule begins at the start, however late this thread woke. A closed loop begins with
         // its first operation.
-        self.end.begin_ns = if P::OPEN { 0 } else { self.now() };
+        self.end.begin_ns = if is_open { 0 } else { self.now() };
         self.begin_part();
     }
 
     /// Sleeps for most of a long wait for the start and spins for the rest. An operation issued
     /// before the start would have no valid time.
     fn wait_for(&self, origin: u64) {
-        while !self.task.stop.load(Ordering::Relaxed) {
+        while !self.stop.load(Ordering::Relaxed) {
             match origin.saturating_sub(self.backend.now()) {
                 0 => return,
                 left if left > 2 * WAKE_NS => {
@@ -212,18 +186,14 @@ impl<'a, B: Backend> Worker<'a, B> {
     }
 
     /// Ends the job after its last phase: reads back if the source did not, and reports the end.
-    pub(crate) fn close<P: Pace>(
-        mut self,
-        mut pacer: P,
-        outcome: io::Result<()>,
-    ) -> io::Result<StopReason> {
+    fn close(mut self, pacer: &mut impl Pace, outcome: io::Result<()>) -> io::Result<StopReason> {
         self.end.usage = thread::usage().since(self.used_before);
         self.end.end_ns = self.now();
         if self.end.issue_end_ns == 0 {
             self.end.issue_end_ns = self.end.end_ns;
         }
         outcome?;
-        self.end.backlog = self.backlog(&mut pacer);
+        self.end.backlog = self.backlog(pacer);
         if let Some(mut verifier) = self.verifier.take() {
             if !self.sources.iter().any(Drawn::reads_back) {
                 self.read_back(&mut verifier)?;
@@ -239,17 +209,31 @@ impl<'a, B: Backend> Worker<'a, B> {
     }
 
     /// The number of scheduled operations that were due before the end but not issued.
-    fn backlog<P: Pace>(&self, pacer: &mut P) -> u64 {
-        if !P::OPEN || self.end.stop != StopReason::Time {
+    fn backlog(&self, pacer: &mut impl Pace) -> u64 {
+        if !pacer.is_open() || self.end.stop != StopReason::Time {
             return 0;
         }
-        let limit = Limits::of(&self.task).time_ns.saturating_sub(1);
+        let limit = self.limits().time_ns.saturating_sub(1);
         std::iter::from_fn(|| pacer.next_due(limit)).take(10_000_000).count() as u64
     }
 
-    /// The time on the backend's clock.
-    pub(crate) fn time(&self) -> u64 {
-        self.backend.now()
+    /// The limits of its sources. The shares of all workers of a job add up to the whole. Coverage
+    /// refers to each source's own slice.
+    fn limits(&self) -> Limits {
+        let Workload { stop, jobs, .. } = self.workload;
+        let jobs = u64::from(*jobs);
+        let time_ns = stop.time_ns.map_or(u64::MAX, |ns| ns.saturating_add(self.issue.ramp_ns));
+        let none = Limits { time_ns, bytes: 0, ops: 0 };
+        let sources = self.first..self.first + self.sources.len() as u32;
+        sources.fold(none, |sum, source| {
+            let slice = self.workload.slice(source).bytes as f64;
+            let share = |whole: u64| whole / jobs + u64::from(u64::from(source) < whole % jobs);
+            let covered = stop.coverage.map_or(u64::MAX, |share| (share * slice) as u64);
+            let bytes = stop.bytes.map_or(u64::MAX, share).min(covered);
+            let ops = stop.ops.map_or(u64::MAX, share);
+            let (bytes, ops) = (sum.bytes.saturating_add(bytes), sum.ops.saturating_add(ops));
+            Limits { bytes, ops, ..sum }
+        })
     }
 
     #[inline]
@@ -268,24 +252,4 @@ struct Limits {
 
 impl Limits {
     const NONE: Limits = Limits { time_ns: u64::MAX, bytes: u64::MAX, ops: u64::MAX };
-
-    /// The limits of a worker's lanes. Shares of all workers add up to the whole. Coverage refers
-    /// to each lane's own slice.
-    fn of(task: &Task<'_>) -> Limits {
-        let workload = task.workload;
-        let stop = &workload.stop;
-        let jobs = u64::from(workload.jobs);
-        let time_ns = stop.time_ns.map_or(u64::MAX, |ns| ns.saturating_add(task.issue.ramp_ns));
-        let none = Limits { time_ns, bytes: 0, ops: 0 };
-        let lanes = task.lane..task.lane + task.lanes;
-        lanes.fold(none, |sum, lane| {
-            let slice = workload.slice(lane).bytes as f64;
-            let part = |whole: u64| whole / jobs + u64::from(u64::from(lane) < whole % jobs);
-            let covered = stop.coverage.map_or(u64::MAX, |share| (share * slice) as u64);
-            let bytes = stop.bytes.map_or(u64::MAX, part).min(covered);
-            let ops = stop.ops.map_or(u64::MAX, part);
-            let (bytes, ops) = (sum.bytes.saturating_add(bytes), sum.ops.saturating_add(ops));
-            Limits { bytes, ops, ..sum }
-        })
-    }
 }

@@ -61,7 +61,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Begins a part of the job's own operations.
     pub(super) fn begin_part(&mut self) {
-        self.begin_within(Limits::of(&self.task));
+        self.begin_within(self.limits());
     }
 
     fn begin_within(&mut self, limits: Limits) {
@@ -107,7 +107,7 @@ impl<B: Backend> Worker<'_, B> {
 
     fn begin_next(&mut self) -> io::Result<()> {
         let cut_short = matches!(self.end.stop, StopReason::Interrupted | StopReason::Errors);
-        // A worker with several lanes has only one part.
+        // A worker with several sources has only one part.
         let after = match &mut self.sources[..] {
             [source] if !cut_short => source.after(self.end.stop != StopReason::TraceEnd),
             _ => After::End,
@@ -161,7 +161,7 @@ impl<B: Backend> Worker<'_, B> {
                     self.flushed(then_reads);
                     return Ok(None);
                 }
-                Some(offset) if self.task.issue.flush_uncounted => {
+                Some(offset) if self.issue.flush_uncounted => {
                     if let Err(e) = self.backend.sync(offset) {
                         self.recorder.error(Op { offset, ..Op::FLUSH }, negative(&e));
                         self.give_up();

@@ -16,15 +16,15 @@ impl<B: Backend> Worker<'_, B> {
     /// run. A run that was cut short is not checked.
     pub(super) fn read_back(&mut self, verifier: &mut Verifier) -> io::Result<()> {
         let cut_short = matches!(self.end.stop, StopReason::Interrupted | StopReason::Errors);
-        if cut_short || self.task.workload.mix.write == 0 {
+        if cut_short || self.workload.mix.write == 0 {
             return Ok(());
         }
-        let bytes_max = self.task.workload.blocks.max();
+        let bytes_max = self.workload.blocks.max();
         // Aligned, for targets that bypass the page cache.
         let mut arena = Arena::new(1, bytes_max as usize)?;
         let mut from = 0;
         while let Some(read) = verifier.next_written(from, bytes_max) {
-            if self.task.stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 self.end.stop = StopReason::Interrupted;
                 break;
             }

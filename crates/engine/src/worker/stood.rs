@@ -35,7 +35,7 @@ impl<B: Backend> Worker<'_, B> {
         for _ in 0..LOOKS {
             match witness.stood_ns(self.backend.now()) {
                 Some(stood) => return stood,
-                None if self.task.stop.load(Ordering::Relaxed) => break,
+                None if self.stop.load(Ordering::Relaxed) => break,
                 None => std::thread::sleep(LOOK),
             }
         }

@@ -3,11 +3,14 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
-use rig::Ruling;
-use workload::{Closed, Content, Mix, OpKind, OpStream, Pattern, Region, Stop};
+use rig::{Job, JobControl, Ruling};
+use workload::{Closed, Content, Mix, OpKind, Pattern, Region, Stop};
 
+use super::paced::paced;
 use super::*;
 use crate::backend::Wait;
+use crate::halt::Halt;
+use crate::lane::lanes;
 use crate::patience::Pulse;
 use crate::recorder::{Report, ReportSender};
 
@@ -92,32 +95,33 @@ fn written() -> Workload {
     Workload { verify: true, ..workload(Mix::WRITE) }
 }
 
+fn job(workload: &Workload, issue: Issue) -> Job {
+    Job { issue, ..Job::from_workload(workload) }
+}
+
 /// A worker before its job, its pulse and its reports.
 fn worker<'a>(
     fake: Fake,
-    workload: &'a Workload,
-    issue: &'a Issue,
-    stop: &'a AtomicBool,
-    control: Option<Box<dyn JobControl>>,
+    jobs: &'a mut [Job],
+    halt: &'a Halt,
 ) -> (Worker<'a, Fake>, Pulse, Receiver<Report>) {
     let ((sender, reports), pulse) = (channel(), Pulse::default());
-    let out = (ReportSender::Unbounded(sender), pulse.clone());
-    let recorder = Recorder::new(0, false, 1_000_000_000, "w", issue.ramp_ns, out);
-    let task = Task { workload, issue, lane: 0, lanes: 1, place_bits: 63, stop, borrowed: None };
-    let sources: Vec<Box<dyn Source>> = vec![Box::new(OpStream::new(workload, 0))];
-    (Worker::new(fake, task, sources, recorder, control), pulse, reports)
+    let context = LaneContext {
+        interval_ns: 1_000_000_000,
+        halt,
+        sender: ReportSender::Unbounded(sender),
+        pulse: pulse.clone(),
+        borrowed: None,
+    };
+    let lane = lanes(jobs, |_| true).pop().expect("a lane");
+    (Worker::new(fake, lane, &context), pulse, reports)
 }
 
 /// Runs a job to its end. Returns its totals, the operations counted, and its pulse.
-fn run(
-    fake: Fake,
-    workload: &Workload,
-    issue: &Issue,
-    stop: &AtomicBool,
-    control: Option<Box<dyn JobControl>>,
-) -> (JobEnd, u64, Pulse) {
-    let (worker, pulse, reports) = worker(fake, workload, issue, stop, control);
-    worker.run(Closed, 0, 0).expect("no failure of the worker");
+fn run(fake: Fake, workload: &Workload, issue: Issue, halt: &Halt) -> (JobEnd, u64, Pulse) {
+    let mut jobs = [job(workload, issue)];
+    let (worker, pulse, reports) = worker(fake, &mut jobs, halt);
+    paced(worker, Closed).run(0, 0).expect("no failure of the worker");
     let mut counted = 0;
     for report in reports {
         match report {
@@ -142,15 +146,15 @@ fn fails(code: i32) -> io::Result<()> {
 
 #[test]
 fn each_block_read_back_is_a_sign_of_life() {
-    let stop = AtomicBool::new(false);
-    let (end, counted, pulse) = run(Fake::new(), &written(), &Issue::default(), &stop, None);
+    let halt = Halt::new(1);
+    let (end, counted, pulse) = run(Fake::new(), &written(), Issue::default(), &halt);
     assert_eq!((end.stop, counted, end.verified_sectors), (StopReason::Amount, BLOCKS, BLOCKS * 8));
     assert!(pulse.beats() >= BLOCKS, "{}", pulse.beats());
 }
 
 #[test]
 fn a_block_that_cannot_be_read_back_is_an_error_of_the_run() {
-    let stop = AtomicBool::new(false);
+    let halt = Halt::new(1);
     let end_of_file = || Err(io::ErrorKind::UnexpectedEof.into());
     let fake = Fake {
         reads_back: Box::new(move |block| match block {
@@ -160,7 +164,7 @@ fn a_block_that_cannot_be_read_back_is_an_error_of_the_run() {
         }),
         ..Fake::new()
     };
-    let (end, counted, _) = run(fake, &written(), &Issue::default(), &stop, None);
+    let (end, counted, _) = run(fake, &written(), Issue::default(), &halt);
     assert_eq!(errors(&end), [("read", "EIO", 1), ("read", "short transfer", 1)]);
     assert_eq!(end.errors[0].first_offsets, [3 * u64::from(BLOCK)]);
     assert_eq!((end.stop, counted), (StopReason::Amount, BLOCKS));
@@ -169,42 +173,45 @@ fn a_block_that_cannot_be_read_back_is_an_error_of_the_run() {
 
 #[test]
 fn too_many_failures_end_the_read_back() {
-    let (stop, issue) = (AtomicBool::new(false), Issue { failures_max: 3, ..Issue::default() });
+    let (halt, issue) = (Halt::new(1), Issue { failures_max: 3, ..Issue::default() });
     let fake = Fake { reads_back: Box::new(|_| fails(libc::EIO)), ..Fake::new() };
-    let (end, counted, _) = run(fake, &written(), &issue, &stop, None);
+    let (end, counted, _) = run(fake, &written(), issue, &halt);
     assert_eq!(errors(&end), [("read", "EIO", 3)]);
     assert_eq!((end.stop, counted), (StopReason::Errors, BLOCKS));
 }
 
 #[test]
 fn the_read_back_can_be_interrupted() {
-    let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+    let halt: &'static Halt = Box::leak(Box::new(Halt::new(1)));
     let interrupts = move |block| {
-        stop.store(block == 4, Ordering::Relaxed);
+        if block == 4 {
+            halt.end_all();
+        }
         Ok(())
     };
     let fake = Fake { reads_back: Box::new(interrupts), ..Fake::new() };
-    let (end, counted, _) = run(fake, &written(), &Issue::default(), stop, None);
+    let (end, counted, _) = run(fake, &written(), Issue::default(), halt);
     assert_eq!((end.stop, counted), (StopReason::Interrupted, BLOCKS));
     assert_eq!(end.verified_sectors, 5 * 8);
 }
 
 #[test]
 fn a_run_that_was_cut_short_is_not_read_back() {
-    let stop = AtomicBool::new(true);
+    let halt = Halt::new(1);
+    halt.end_all();
     let never = |_| -> io::Result<()> { panic!("read back") };
     let fake = Fake { reads_back: Box::new(never), ..Fake::new() };
-    let (end, ..) = run(fake, &written(), &Issue::default(), &stop, None);
+    let (end, ..) = run(fake, &written(), Issue::default(), &halt);
     assert_eq!((end.stop, end.verified_sectors), (StopReason::Interrupted, 0));
 }
 
 #[test]
 fn a_failed_final_flush_keeps_the_results() {
-    let stop = AtomicBool::new(false);
+    let halt = Halt::new(1);
     let issue = Issue { flush_uncounted: true, ..Issue::default() };
     let fake = Fake { syncs: Box::new(|_| fails(libc::ENOSPC)), ..Fake::new() };
     let workload = Workload { flush_at_end: true, ..workload(Mix::WRITE) };
-    let (end, counted, pulse) = run(fake, &workload, &issue, &stop, None);
+    let (end, counted, pulse) = run(fake, &workload, issue, &halt);
     assert_eq!(errors(&end), [("flush", "ENOSPC", 1)]);
     assert_eq!((end.stop, counted), (StopReason::Errors, BLOCKS));
     assert!(!pulse.is_flushing());
@@ -225,27 +232,27 @@ impl JobControl for Blind {
 
 #[test]
 fn only_what_is_requested_is_looked_at() {
-    let (stop, issue) = (AtomicBool::new(false), Issue::default());
-    let looks = |mix, issue: &Issue, control: Option<Box<dyn JobControl>>| {
-        let workload = workload(mix);
-        let (mut worker, ..) = worker(Fake::new(), &workload, issue, &stop, control);
+    let halt = Halt::new(1);
+    let looks = |mix, log: bool, control: Option<Box<dyn JobControl>>| {
+        let issue = Issue { log, ..Issue::default() };
+        let mut jobs = [Job { control, ..job(&workload(mix), issue) }];
+        let (mut worker, ..) = worker(Fake::new(), &mut jobs, &halt);
         let before = worker.looks;
-        worker.begin::<Closed>(0, 0);
+        worker.begin(false, 0, 0);
         worker.step(&mut Closed, u64::MAX).expect("no failure of the worker");
         (before, worker.looks, worker.end.reads_sampled)
     };
-    assert_eq!(looks(Mix::WRITE, &issue, None), (false, false, 0));
-    assert_eq!(looks(Mix::READ, &issue, None), (true, false, 16));
-    assert_eq!(looks(Mix::READ, &issue, Some(Box::new(Blind))), (true, false, 16));
-    let logged = Issue { log: true, ..Issue::default() };
-    assert_eq!(looks(Mix::WRITE, &logged, Some(Box::new(Blind))), (true, true, 0));
+    assert_eq!(looks(Mix::WRITE, false, None), (false, false, 0));
+    assert_eq!(looks(Mix::READ, false, None), (true, false, 16));
+    assert_eq!(looks(Mix::READ, false, Some(Box::new(Blind))), (true, false, 16));
+    assert_eq!(looks(Mix::WRITE, true, Some(Box::new(Blind))), (true, true, 0));
 }
 
 #[test]
 fn totals_exclude_the_ramp_up() {
     // An operation takes 1 us. The ramp-up ends with the turn in which the 10th of 16 completes.
-    let (stop, issue) = (AtomicBool::new(false), Issue { ramp_ns: 10_000, ..Issue::default() });
-    let (end, counted, _) = run(Fake::new(), &workload(Mix::READ), &issue, &stop, None);
+    let (halt, issue) = (Halt::new(1), Issue { ramp_ns: 10_000, ..Issue::default() });
+    let (end, counted, _) = run(Fake::new(), &workload(Mix::READ), issue, &halt);
     assert_eq!((counted, end.issued), (7, 6));
     assert_eq!((end.depths.busy(), end.handed.busy(), end.returned.busy()), (6, 6, 6));
     assert_eq!((end.begin_ns, end.end_ns), (10_000, 16_000));
