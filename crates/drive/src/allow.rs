@@ -43,7 +43,7 @@ pub(crate) fn allowance(machine: &Machine, graph: &Graph, node: &Node) -> Allowa
     if let Some(reason) = unwritable(&uses, node, &path) {
         return no_more(Some(Safety::Reads), format!("reads only: {reason}"));
     }
-    let Some(identity) = Identity::of(machine, node) else {
+    let Some(identity) = Identity::read(machine, node) else {
         return no_more(Some(Safety::Reads), "reads only: it cannot be identified".into());
     };
     let (name, word) = identity.confirmation();
@@ -62,12 +62,12 @@ fn unwritable(uses: &[String], node: &Node, path: &Path) -> Option<String> {
         [only] => return Some(only.clone()),
         [first, more @ ..] => return Some(format!("{first}, and {} more", more.len())),
     }
-    let read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
-    if read_only(node) || read_only(&node.disk()) {
+    let is_read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
+    if is_read_only(node) || is_read_only(&node.disk()) {
         return Some("it is read-only".into());
     }
-    let denied = accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_err();
-    denied.then(|| format!("writes need {}", who_may(path, Access::WRITE_OK)))
+    let is_denied = accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_err();
+    is_denied.then(|| format!("writes need {}", who_may(path, Access::WRITE_OK)))
 }
 
 fn refusal(path: &Path, error: &Error) -> String {

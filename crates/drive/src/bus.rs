@@ -36,7 +36,7 @@ const BY_NAME: [(&str, Bus); 7] = [
 ];
 
 impl Bus {
-    pub fn of(disk: &Node) -> Bus {
+    pub fn from_node(disk: &Node) -> Bus {
         let name = disk.name.as_str();
         if let Some((_, bus)) = BY_NAME.into_iter().find(|(start, _)| name.starts_with(start)) {
             return bus;
@@ -48,16 +48,21 @@ impl Bus {
             _ if name.starts_with("mmcblk") => return Bus::Mmc,
             _ => {}
         }
-        let way: Vec<&str> = disk.dir.iter().filter_map(|part| part.to_str()).collect();
-        let passes = |kind: &str| way.iter().any(|part| numbered_as(part, kind));
+        let components: Vec<&str> = disk.dir.iter().filter_map(|part| part.to_str()).collect();
+        let passes = |kind: &str| components.iter().any(|part| numbered_as(part, kind));
         // The outermost bus decides: a SATA drive in a USB enclosure is a USB drive.
-        match () {
-            () if passes("usb") => Bus::Usb,
-            () if passes("ata") => Bus::Sata,
-            () if passes("virtio") => Bus::Virtio,
-            () if way.iter().any(|part| part.contains("ufs")) => Bus::Ufs,
-            () if passes("host") => Bus::Scsi,
-            () => Bus::Other,
+        if passes("usb") {
+            Bus::Usb
+        } else if passes("ata") {
+            Bus::Sata
+        } else if passes("virtio") {
+            Bus::Virtio
+        } else if components.iter().any(|part| part.contains("ufs")) {
+            Bus::Ufs
+        } else if passes("host") {
+            Bus::Scsi
+        } else {
+            Bus::Other
         }
     }
 

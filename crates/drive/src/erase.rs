@@ -54,14 +54,14 @@ impl Guard {
 
     fn format_command(&self, block_bytes: u32) -> Result<(&Held, Node, Admin), DriveError> {
         let (held, node) = self.whole_nvme("a format")?;
-        let failed = |e| DriveError::io(format!("format of {}", node.path()), e);
+        let io_error = |e| DriveError::io(format!("format of {}", node.path()), e);
         let nsid = query::nsid(node.value("nsid"));
-        let namespace = query::namespace(&held.file, nsid).map_err(failed)?;
+        let namespace = query::namespace(&held.file, nsid).map_err(io_error)?;
         let index = namespace.format_of(block_bytes).ok_or_else(|| {
             let text = format!("{} has no format with blocks of {block_bytes} bytes", node.path());
             DriveError::Incapable { text }
         })?;
-        if query::controller(&held.file).map_err(failed)?.format_is_global {
+        if query::controller(&held.file).map_err(io_error)?.format_is_global {
             alone(&node, "a format")?;
         }
         let cdw10 = u32::from(index & 15) | u32::from(index >> 4) << 12;
@@ -74,15 +74,15 @@ impl Guard {
     /// kernel has adopted the new size. All data are lost.
     pub fn format(&self, block_bytes: u32) -> Result<(), DriveError> {
         let (held, node, command) = self.format_command(block_bytes)?;
-        let failed = |e| DriveError::io(format!("format of {}", node.path()), e);
-        admin(&held.file, &command, &mut []).map_err(failed)?;
+        let io_error = |e| DriveError::io(format!("format of {}", node.path()), e);
+        admin(&held.file, &command, &mut []).map_err(io_error)?;
         for _ in 0..FORMAT_SEEN_TRIES {
             if node.value("queue/logical_block_size") == Some(block_bytes) {
                 return Ok(());
             }
             thread::sleep(FORMAT_SEEN_PAUSE);
         }
-        Err(failed(io::Error::other("the kernel did not adopt the new block size")))
+        Err(io_error(io::Error::other("the kernel did not adopt the new block size")))
     }
 
     /// Checks whether [`Guard::sanitize`] would be attempted.
@@ -92,8 +92,8 @@ impl Guard {
 
     fn sanitize_command(&self) -> Result<(&Held, Node, Admin), DriveError> {
         let (held, node) = self.whole_nvme("a sanitize")?;
-        let failed = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
-        let [crypto, block, overwrite] = query::controller(&held.file).map_err(failed)?.sanitize;
+        let io_error = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
+        let [crypto, block, overwrite] = query::controller(&held.file).map_err(io_error)?.sanitize;
         let cdw10 = match (block, crypto, overwrite) {
             (true, ..) => BLOCK_ERASE,
             (_, true, _) => CRYPTO_ERASE,
@@ -112,14 +112,14 @@ impl Guard {
     /// `progress` receives the fraction done. Cannot be cancelled. All data are lost.
     pub fn sanitize(&self, progress: &mut dyn FnMut(f64)) -> Result<(), DriveError> {
         let (held, node, command) = self.sanitize_command()?;
-        let failed = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
-        admin(&held.file, &command, &mut []).map_err(failed)?;
+        let io_error = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
+        admin(&held.file, &command, &mut []).map_err(io_error)?;
         loop {
-            let log = query::log(&held.file, SANITIZE_LOG, Health::BYTES).map_err(failed)?;
+            let log = query::log(&held.file, SANITIZE_LOG, Health::BYTES).map_err(io_error)?;
             match sanitize_status(&log) {
                 Some(SanitizeStatus::Done) => return Ok(()),
                 Some(SanitizeStatus::InProgress(share)) => progress(share),
-                _ => return Err(failed(io::Error::other("the drive reports that it failed"))),
+                _ => return Err(io_error(io::Error::other("the drive reports that it failed"))),
             }
             thread::sleep(SANITIZE_PAUSE);
         }
@@ -128,14 +128,14 @@ impl Guard {
     /// The whole NVMe drive, held for overwriting, if it is still the confirmed drive.
     fn whole_nvme(&self, what: &str) -> Result<(&Held, Node), DriveError> {
         let incapable = |why: &str| DriveError::Incapable { text: format!("{what} {why}") };
-        let held = self.held().ok_or_else(|| incapable("needs a whole NVMe drive"))?;
+        let device = self.held().ok_or_else(|| incapable("needs a whole NVMe drive"))?;
         self.check_again()?;
-        let node = held.node().ok_or_else(|| incapable("needs a drive that is present"))?;
+        let node = device.node().ok_or_else(|| incapable("needs a drive that is present"))?;
         if !node.name.starts_with("nvme") || node.partition().is_some() {
             return Err(incapable("needs a whole NVMe drive"));
         }
-        if held.may_destroy() {
-            Ok((held, node))
+        if device.may_destroy() {
+            Ok((device, node))
         } else {
             Err(incapable("needs a drive opened with --destroy"))
         }
@@ -154,15 +154,14 @@ fn alone(node: &Node, what: &str) -> Result<(), DriveError> {
 
 /// Other namespaces of the same drive: block devices of the same controller or subsystem.
 fn siblings(node: &Node) -> Vec<String> {
-    let named = |name: &String| {
+    // `nvme0c0n1` is another path to `nvme0n1`.
+    let number_of = |name: &str| name.rsplit_once('n').map(|(_, n)| n.to_string());
+    let number = number_of(&node.name);
+    let namespaces = node.names("device").into_iter().filter(|name| {
         let (_, number) = name.rsplit_once('n').unwrap_or_default();
         name.starts_with("nvme") && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
-    };
-    // `nvme0c0n1` is another path to `nvme0n1`.
-    let namespace = |name: &str| name.rsplit_once('n').map(|(_, n)| n.to_string());
-    let ours = namespace(&node.name);
-    let all = node.names("device").into_iter().filter(named);
-    all.filter(|name| namespace(name) != ours).map(|name| format!("/dev/{name}")).collect()
+    });
+    namespaces.filter(|name| number_of(name) != number).map(|name| format!("/dev/{name}")).collect()
 }
 
 #[cfg(test)]
@@ -193,9 +192,9 @@ mod tests {
         let says = |allowed: Safety| {
             let file = tempfile::tempfile().expect("a file");
             file.set_len(4096).expect("sized");
-            let number = crate::machine::DevNumber::of(0);
+            let number = crate::machine::DevNumber::from_dev(0);
             let node = Node::numbered(&machine, number).expect("there");
-            let identity = Identity::of(&machine, &node).expect("known");
+            let identity = Identity::read(&machine, &node).expect("known");
             let guard = Guard::device(
                 &machine,
                 "/dev/nvme0n1".into(),

@@ -166,22 +166,22 @@ impl DriveError {
     }
 
     /// The error of an attempt to `action` the path, specific if the system's error kind allows it.
-    pub(crate) fn of(
+    pub(crate) fn from_io(
         action: &'static str,
         path: &Path,
         source: impl Into<io::Error>,
     ) -> DriveError {
         let source = source.into();
-        let shown = path.display().to_string();
+        let path_text = path.display().to_string();
         match source.kind() {
             io::ErrorKind::NotFound => missing(path),
             io::ErrorKind::PermissionDenied => {
                 let write = matches!(action, "write" | "create files in");
                 let access = if write { Access::WRITE_OK } else { Access::READ_OK };
-                DriveError::Permission { action, path: shown, missing: who_may(path, access) }
+                DriveError::Permission { action, path: path_text, missing: who_may(path, access) }
             }
-            io::ErrorKind::ReadOnlyFilesystem => DriveError::ReadOnly { what: shown },
-            _ => DriveError::io(format!("cannot {action} {shown}"), source),
+            io::ErrorKind::ReadOnlyFilesystem => DriveError::ReadOnly { what: path_text },
+            _ => DriveError::io(format!("cannot {action} {path_text}"), source),
         }
     }
 }
@@ -198,10 +198,10 @@ fn word(bytes: u64) -> String {
 /// The first few reasons: a machine with containers may mount a drive a hundred times.
 fn few(reasons: &[String]) -> String {
     const SHOWN: usize = 3;
-    let shown = reasons[..reasons.len().min(SHOWN)].join("; ");
+    let first = reasons[..reasons.len().min(SHOWN)].join("; ");
     match reasons.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown}; and {more} more"),
+        0 => first,
+        more => format!("{first}; and {more} more"),
     }
 }
 
@@ -209,14 +209,14 @@ fn few(reasons: &[String]) -> String {
 /// the user probably meant.
 fn missing(path: &Path) -> DriveError {
     let link = std::fs::read_link(path).ok();
-    let what = match link {
+    let problem = match link {
         Some(to) => format!("is a link to {}, which does not exist", to.display()),
         None => "no such file or directory".to_string(),
     };
     let node = PathBuf::from("/dev").join(path);
     let hint =
         (path.components().count() == 1 && node.exists()).then(|| node.display().to_string());
-    DriveError::NotFound { path: path.display().to_string(), what, hint }
+    DriveError::NotFound { path: path.display().to_string(), what: problem, hint }
 }
 
 /// The permission that this user lacks: that of the device's group, root, or more than root.
@@ -226,26 +226,31 @@ pub(crate) fn who_may(path: &Path, access: Access) -> String {
         return "access to the parent directories".into();
     };
     let device = meta.file_type().is_block_device();
-    let may = accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
+    let is_allowed = accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
     let group_may = device && meta.mode() & 0o060 == 0o060 && meta.gid() != 0;
-    match () {
-        () if may && device => CONFINED.into(),
-        () if may && access == Access::READ_OK => "a security policy that allows it".into(),
-        () if may => "a file without the immutable attribute".into(),
-        () if group_may => format!("group {}, or root", group_name(meta.gid())),
-        () if device => "root".into(),
-        () => "its owner, or root".into(),
+    if is_allowed && device {
+        CONFINED.into()
+    } else if is_allowed && access == Access::READ_OK {
+        "a security policy that allows it".into()
+    } else if is_allowed {
+        "a file without the immutable attribute".into()
+    } else if group_may {
+        format!("group {}, or root", group_name(meta.gid()))
+    } else if device {
+        "root".into()
+    } else {
+        "its owner, or root".into()
     }
 }
 
 fn group_name(gid: u32) -> String {
     let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
-    let named = groups.lines().find_map(|line| {
+    let group = groups.lines().find_map(|line| {
         let mut fields = line.split(':');
         let name = fields.next()?;
         (fields.nth(1)?.parse() == Ok(gid)).then(|| name.to_string())
     });
-    named.unwrap_or_else(|| gid.to_string())
+    group.unwrap_or_else(|| gid.to_string())
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    pub fn of(machine: &Machine, node: &Node) -> Option<Identity> {
+    pub fn read(machine: &Machine, node: &Node) -> Option<Identity> {
         let disk = node.disk();
         Some(Identity {
             number: node.number()?,
@@ -125,15 +125,15 @@ impl Guard {
         identity: Identity,
     ) -> Guard {
         let machine = machine.clone();
-        let held = Held { machine, path, file, others, allowed, identity };
-        Guard(Arc::new(Kind::Device(Box::new(held))))
+        let device = Held { machine, path, file, others, allowed, identity };
+        Guard(Arc::new(Kind::Device(Box::new(device))))
     }
 
     /// The key to recognise the device later; `None` if the target is not a device.
     pub fn key(&self) -> Option<DriveKey> {
         let Kind::Device(held) = &*self.0 else { return None };
         let node = Node::numbered(&held.machine, held.identity.number)?;
-        DriveKey::of(&held.machine, &node)
+        DriveKey::from_node(&held.machine, &node)
     }
 
     pub(crate) fn held(&self) -> Option<&Held> {
@@ -220,17 +220,18 @@ impl Held {
         let changed = |what: String| DriveError::Changed { path: path.clone(), what };
         let meta =
             self.file.metadata().map_err(|e| DriveError::io(format!("cannot query {path}"), e))?;
-        let node = Node::numbered(&self.machine, DevNumber::of(meta.rdev()));
+        let node = Node::numbered(&self.machine, DevNumber::from_dev(meta.rdev()));
         let gone = || DriveError::Gone { path: path.clone() };
         let node = node.ok_or_else(gone)?;
-        let now = Identity::of(&self.machine, &node);
-        let mut now = now.filter(|now| !fading(&self.identity, now)).ok_or_else(gone)?;
+        let current = Identity::read(&self.machine, &node);
+        let mut current =
+            current.filter(|current| !fading(&self.identity, current)).ok_or_else(gone)?;
         if self.may_destroy() && self.has_lost_table() {
             // Kernels before 6.3 may reread a table that the run has overwritten.
-            now.partitions.clone_from(&self.identity.partitions);
+            current.partitions.clone_from(&self.identity.partitions);
         }
-        if now != self.identity {
-            return Err(changed(difference(&self.identity, &now)));
+        if current != self.identity {
+            return Err(changed(difference(&self.identity, &current)));
         }
         let mut file = &self.file;
         let bytes = file.seek(SeekFrom::End(0));
@@ -263,10 +264,10 @@ fn backing_bytes(disk: &Node) -> Option<u64> {
 /// Whether a drive is disappearing: the kernel no longer reports properties that it reported
 /// before. A replacement drive would report its own.
 fn fading(then: &Identity, now: &Identity) -> bool {
-    let lost = |was: bool, is: bool| was && !is;
-    lost(then.serial.is_some(), now.serial.is_some())
-        || lost(then.sequence.is_some(), now.sequence.is_some())
-        || lost(then.bytes > 0, now.bytes > 0)
+    let is_lost = |was: bool, is: bool| was && !is;
+    is_lost(then.serial.is_some(), now.serial.is_some())
+        || is_lost(then.sequence.is_some(), now.sequence.is_some())
+        || is_lost(then.bytes > 0, now.bytes > 0)
 }
 
 /// The meaning of a size change of a drive that sysfs still shows.
@@ -287,21 +288,22 @@ fn resized(then: u64, now: u64) -> Option<Resized> {
 }
 
 fn difference(then: &Identity, now: &Identity) -> String {
-    let shown = |serial: &Option<String>| serial.clone().unwrap_or_else(|| "none".into());
-    match () {
-        () if then.bytes != now.bytes => format!("it had {} bytes, now {}", then.bytes, now.bytes),
-        () if then.backing_bytes != now.backing_bytes => {
-            let bytes = |bytes: Option<u64>| bytes.map_or("no".into(), |b: u64| b.to_string());
-            let [then, now] = [then, now].map(|of| bytes(of.backing_bytes));
-            format!("the file under it had {then} bytes, now {now}")
-        }
-        () if then.serial != now.serial => {
-            format!("its serial number was {}, now {}", shown(&then.serial), shown(&now.serial))
-        }
-        () if (then.start, &then.partitions) != (now.start, &now.partitions) => {
-            "its partition table is another".into()
-        }
-        () => "it was replaced by another drive".into(),
+    if then.bytes != now.bytes {
+        return format!("it had {} bytes, now {}", then.bytes, now.bytes);
+    }
+    if then.backing_bytes != now.backing_bytes {
+        let [then, now] = [then, now].map(|identity| identity.backing_bytes);
+        let [then, now] = [then, now].map(|b| b.map_or("no".into(), |bytes| bytes.to_string()));
+        return format!("the file under it had {then} bytes, now {now}");
+    }
+    if then.serial != now.serial {
+        let [then, now] = [then, now].map(|identity| identity.serial.as_deref().unwrap_or("none"));
+        return format!("its serial number was {then}, now {now}");
+    }
+    if (then.start, &then.partitions) != (now.start, &now.partitions) {
+        "its partition table is another".into()
+    } else {
+        "it was replaced by another drive".into()
     }
 }
 
@@ -310,7 +312,7 @@ mod tests {
     use super::*;
 
     fn drive() -> Identity {
-        let number = DevNumber::of(rustix::fs::makedev(8, 16));
+        let number = DevNumber::from_dev(rustix::fs::makedev(8, 16));
         Identity {
             number,
             bytes: 4096,

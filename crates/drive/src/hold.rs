@@ -36,7 +36,7 @@ pub(crate) fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<Fil
     }
     file.map_err(|error| {
         if !busy(&error) {
-            return DriveError::of(if write { "write" } else { "read" }, path, error);
+            return DriveError::from_io(if write { "write" } else { "read" }, path, error);
         }
         let reason = "the kernel reports another holder (ZFS, or a mount elsewhere)";
         DriveError::InUse { path: path.display().to_string(), reasons: vec![reason.into()] }
@@ -59,15 +59,16 @@ impl Others {
         for other in &attached {
             files.extend(beside(spec, other)?);
         }
-        let beside = attached.into_iter().map(|other| other.node.name).collect();
-        Ok(Others { _files: files, beside })
+        let names = attached.into_iter().map(|other| other.node.name).collect();
+        Ok(Others { _files: files, beside: names })
     }
 
     /// The uses of a target, and the loop devices that were attached to its bytes since.
     pub fn uses(&self, contacts: Contacts) -> Vec<String> {
         let Contacts { mut uses, attached } = contacts;
-        let later = attached.into_iter().filter(|other| !self.beside.contains(&other.node.name));
-        uses.extend(later.map(|other| other.words));
+        let attachments =
+            attached.into_iter().filter(|other| !self.beside.contains(&other.node.name));
+        uses.extend(attachments.map(|other| other.words));
         uses
     }
 }
@@ -76,10 +77,10 @@ impl Others {
 /// what they stand on, so the kernel would grant the upper one although the lower one is mounted. A
 /// refusal is expected if something is known to use other bytes of the lower device.
 fn lower(graph: &Graph, spec: &str, node: &Node) -> Result<Vec<File>, DriveError> {
-    let mut held = Vec::new();
+    let mut files = Vec::new();
     for lower in graph.below_loops(node) {
         match open_node(Path::new(&lower.path()), false, true) {
-            Ok(file) => held.push(file),
+            Ok(file) => files.push(file),
             Err(DriveError::InUse { .. }) if !graph.is_shared(&lower, node) => {
                 let path = lower.path();
                 let reason = format!("below it, the kernel reports another holder of {path}");
@@ -89,7 +90,7 @@ fn lower(graph: &Graph, spec: &str, node: &Node) -> Result<Vec<File>, DriveError
             Err(_) => {}
         }
     }
-    Ok(held)
+    Ok(files)
 }
 
 /// Opens an unused loop device beside the target exclusively. One that cannot be opened is in use.

@@ -18,7 +18,7 @@ use crate::sensor;
 /// Identity of a whole device. `ram` marks a device backed by memory whose driver is not a memory
 /// driver (a loop device over a file in tmpfs).
 pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdentity {
-    let bus = Bus::of(disk);
+    let bus = Bus::from_node(disk);
     let names = names(disk, bus);
     let sensor = sensor::find(disk);
     let input = sensor.as_ref().and_then(|s| std::fs::read(&s.input).ok());
@@ -40,7 +40,7 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
         transfer_max_bytes: disk.value::<u64>("queue/max_sectors_kb").map(|kib| kib << 10),
         scheduler: disk.text("queue/scheduler").map(|all| chosen(&all)),
         ram: ram || disk.is_ram(),
-        link: link::of(machine, disk, bus),
+        link: link::read(machine, disk, bus),
         health: Health {
             temperature_c: input.and_then(|text| sensor::celsius(&text)),
             temperature_warn_c: sensor.and_then(|s| s.warn_c),
@@ -56,10 +56,10 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
 
 /// Sizes in sysfs, where 0 means none.
 fn declared(disk: &Node) -> DeclaredSizes {
-    let size = |file: &str| disk.value::<u64>(file).filter(|bytes| *bytes > 0);
-    let discard_granularity = size("queue/discard_granularity");
+    let size_in = |file: &str| disk.value::<u64>(file).filter(|bytes| *bytes > 0);
+    let discard_granularity = size_in("queue/discard_granularity");
     DeclaredSizes {
-        preferred_erase: size("device/preferred_erase_size"),
+        preferred_erase: size_in("device/preferred_erase_size"),
         discard_granularity,
         discard_alignment: discard_granularity.and_then(|_| disk.value("discard_alignment")),
         ..DeclaredSizes::default()
@@ -118,43 +118,43 @@ fn scsi_names(disk: &Node) -> Names {
 
 fn sata_names(disk: &Node) -> Names {
     let scsi = scsi_names(disk);
-    let ata = Identify::of(disk);
-    let reported = |field: fn(&Identify) -> Option<String>| ata.as_ref().and_then(field);
+    let ata = Identify::read(disk);
+    let from_ata = |field: fn(&Identify) -> Option<String>| ata.as_ref().and_then(field);
     Names {
         // "ATA" names the translation layer, not the manufacturer.
         vendor: scsi.vendor.filter(|vendor| vendor != "ATA"),
-        model: reported(Identify::model).or(scsi.model),
-        serial: reported(Identify::serial).or(scsi.serial),
-        firmware: reported(Identify::firmware).or(scsi.firmware),
+        model: from_ata(Identify::model).or(scsi.model),
+        serial: from_ata(Identify::serial).or(scsi.serial),
+        firmware: from_ata(Identify::firmware).or(scsi.firmware),
     }
 }
 
 fn usb_names(disk: &Node) -> Names {
     let scsi = scsi_names(disk);
     let usb = usb_device(disk);
-    let reported = |file: &str| usb.as_ref().and_then(|dir| read_text(&dir.join(file)));
+    let attribute = |file: &str| usb.as_ref().and_then(|dir| read_text(&dir.join(file)));
     // The serial number reported by an enclosure is on its label and shown by lsusb.
     Names {
-        vendor: scsi.vendor.or_else(|| reported("manufacturer")),
-        model: scsi.model.or_else(|| reported("product")),
-        serial: reported("serial").or(scsi.serial),
-        firmware: scsi.firmware.or_else(|| reported("bcdDevice")),
+        vendor: scsi.vendor.or_else(|| attribute("manufacturer")),
+        model: scsi.model.or_else(|| attribute("product")),
+        serial: attribute("serial").or(scsi.serial),
+        firmware: scsi.firmware.or_else(|| attribute("bcdDevice")),
     }
 }
 
 fn card_names(disk: &Node) -> Names {
     let maker = disk.text("device/manfid");
-    let known = maker.as_deref().and_then(parse_hex).and_then(card_maker);
+    let maker_name = maker.as_deref().and_then(parse_hex).and_then(card_maker);
     // SD cards have a hardware and a firmware nibble, eMMC one register of eight bytes.
     let revisions = (disk.text("device/hwrev"), disk.text("device/fwrev"));
     let firmware = match revisions {
-        (Some(hardware), Some(firmware)) if Bus::of(disk) == Bus::Sd => {
+        (Some(hardware), Some(firmware)) if Bus::from_node(disk) == Bus::Sd => {
             Some(format!("{hardware}/{firmware}"))
         }
         (_, firmware) => firmware,
     };
     Names {
-        vendor: known.map(str::to_string).or(maker),
+        vendor: maker_name.map(str::to_string).or(maker),
         model: disk.text("device/name"),
         serial: disk.text("device/serial"),
         firmware,

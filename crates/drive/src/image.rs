@@ -20,7 +20,7 @@ impl Image for File {
 
 impl Image for [u8] {
     fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>> {
-        let from = usize::try_from(offset).ok()?;
-        Some(self.get(from..from.checked_add(length)?)?.to_vec())
+        let start = usize::try_from(offset).ok()?;
+        Some(self.get(start..start.checked_add(length)?)?.to_vec())
     }
 }

@@ -40,7 +40,7 @@ pub struct DriveKey {
 }
 
 impl DriveKey {
-    pub(crate) fn of(machine: &Machine, node: &Node) -> Option<DriveKey> {
+    pub(crate) fn from_node(machine: &Machine, node: &Node) -> Option<DriveKey> {
         let disk = node.disk();
         let DriveIdentity { vendor, model, serial, .. } = identity::identify(machine, &disk, false);
         let model: Vec<String> = vendor.into_iter().chain(model).collect();
@@ -61,9 +61,9 @@ impl DriveKey {
     }
 
     /// The key of a device node; `None` if the path is not a device node.
-    pub fn at(device: &Path) -> Option<DriveKey> {
+    pub fn from_path(device: &Path) -> Option<DriveKey> {
         let machine = Machine::here();
-        DriveKey::of(&machine, &Node::at_path(&machine, device)?)
+        DriveKey::from_node(&machine, &Node::at_path(&machine, device)?)
     }
 
     /// Whether both keys denote the same device, even in different places.
@@ -138,7 +138,7 @@ impl Machine {
     pub fn find(&self, key: &DriveKey) -> Vec<String> {
         let nodes = self.names("/sys/class/block").into_iter();
         let nodes = nodes.filter_map(|name| Node::named(self, &name)).filter(Node::is_shown);
-        let keys = nodes.filter_map(|node| DriveKey::of(self, &node));
+        let keys = nodes.filter_map(|node| DriveKey::from_node(self, &node));
         keys.filter(|found| found.is(key)).map(|found| found.path).collect()
     }
 
@@ -151,19 +151,21 @@ impl Machine {
         }
         let node = Node::at_path(self, device);
         let node =
-            node.ok_or_else(|| DriveError::of("find", device, std::io::ErrorKind::NotFound))?;
+            node.ok_or_else(|| DriveError::from_io("find", device, std::io::ErrorKind::NotFound))?;
         let disk = node.disk();
-        let below = if numbered_as(&disk.name, "loop") {
+        let stack = if numbered_as(&disk.name, "loop") {
             Stack { passed: vec![node.clone(), disk], ..Stack::default() }
         } else {
-            Walk::new(self, &Mounts::of(self)).under_node(&node)
+            Walk::new(self, &Mounts::read(self)).under_node(&node)
         };
-        let shared = keeps.passed.iter().any(|a| below.passed.iter().any(|b| same(self, a, b)));
+        let shared = keeps.passed.iter().any(|a| stack.passed.iter().any(|b| same(self, a, b)));
         let is_known = !keeps.passed.is_empty() || is_remote(&place.filesystem.kind);
-        Ok(match shared {
-            true => Separation::SameDrive,
-            false if is_known || is_alone(self, &node, &below) => Separation::Elsewhere,
-            false => Separation::Unknown,
+        Ok(if shared {
+            Separation::SameDrive
+        } else if is_known || is_alone(self, &node, &stack) {
+            Separation::Elsewhere
+        } else {
+            Separation::Unknown
         })
     }
 }
@@ -172,15 +174,15 @@ impl Machine {
 /// another device on the same hardware. If the kernel grants it exclusively, no mounted file system
 /// is on the drive.
 fn is_alone(machine: &Machine, node: &Node, below: &Stack) -> bool {
-    let others = machine.names("/sys/block").into_iter();
-    let others = others.filter_map(|name| Node::named(machine, &name)).filter(Node::is_shown);
-    let mut others = others.filter(|other| other != node && other.bytes() > Some(0));
-    below.passed.iter().all(|layer| layer == node) && !others.any(|o| same(machine, &o, node))
+    let devices = machine.names("/sys/block").into_iter();
+    let devices = devices.filter_map(|name| Node::named(machine, &name)).filter(Node::is_shown);
+    let mut devices = devices.filter(|other| other != node && other.bytes() > Some(0));
+    below.passed.iter().all(|layer| layer == node) && !devices.any(|o| same(machine, &o, node))
 }
 
 /// Whether two devices are on the same hardware.
 fn same(machine: &Machine, a: &Node, b: &Node) -> bool {
     let (a, b) = (a.disk(), b.disk());
-    let serial = |node: &Node| identity::identify(machine, node, false).serial;
-    a == b || serial(&a).is_some_and(|serial_a| serial(&b) == Some(serial_a))
+    let serial_of = |node: &Node| identity::identify(machine, node, false).serial;
+    a == b || serial_of(&a).is_some_and(|serial_a| serial_of(&b) == Some(serial_a))
 }

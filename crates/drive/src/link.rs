@@ -19,7 +19,7 @@ use crate::node::{Node, numbered_as};
 use crate::response::ata::Identify;
 
 /// The link of a whole device, if reported by the kernel.
-pub(crate) fn of(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
+pub(crate) fn read(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
     match bus {
         Bus::Nvme => nvme(disk),
         Bus::Sata => sata(machine, disk),
@@ -32,8 +32,9 @@ pub(crate) fn of(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
 fn nvme(disk: &Node) -> Option<Link> {
     // With multipath, the disk is below a subsystem with controllers `nvme0`, `nvme1`.
     let device = disk.dir.join("device");
-    let below = crate::machine::names(&device).into_iter().find(|n| numbered_as(n, "nvme"));
-    let controller = below.map_or(device.clone(), |name| device.join(name));
+    let controller_name =
+        crate::machine::names(&device).into_iter().find(|n| numbered_as(n, "nvme"));
+    let controller = controller_name.map_or(device.clone(), |name| device.join(name));
     let transport = read_text(&controller.join("transport"));
     if let Some(fabric) = transport.filter(|kind| kind != "pcie") {
         return Some(Link { kind: fabric, ..Link::default() });
@@ -51,8 +52,8 @@ struct Lanes {
 
 impl Lanes {
     fn read(function: &Path, which: &str) -> Option<Lanes> {
-        let text = |what| read_text(&function.join(format!("{which}_link_{what}")));
-        Lanes::parse(&text("speed")?, &text("width")?)
+        let read = |what| read_text(&function.join(format!("{which}_link_{what}")));
+        Lanes::parse(&read("speed")?, &read("width")?)
     }
 
     /// Parses `8.0 GT/s PCIe` and `4`. `Unknown` and widths of 0 or 255 are unknown.
@@ -95,40 +96,41 @@ fn pcie(function: &Path) -> Option<Link> {
         let guess = if lanes.generation() >= 3 { 256 } else { 128 };
         lanes.payload_bytes_per_s(f64::from(reported.unwrap_or(guess)))
     });
-    let slower = |now: Lanes, best: Lanes| now.gt_per_s < best.gt_per_s || now.width < best.width;
+    let is_slower =
+        |now: Lanes, best: Lanes| now.gt_per_s < best.gt_per_s || now.width < best.width;
     Some(Link {
         kind: "pcie".into(),
         now: now.map(|lanes| lanes.to_string()),
         best: best.map(|lanes| lanes.to_string()),
         ceiling_bytes_per_s: ceiling,
-        downgraded: now.zip(best).map(|(now, best)| slower(now, best)),
+        downgraded: now.zip(best).map(|(now, best)| is_slower(now, best)),
         port: pci_port(function),
     })
 }
 
 /// PCI address of the port above a function; on the root complex itself, the function's own.
 fn pci_port(function: &Path) -> Option<String> {
-    let name = |path: &Path| path.file_name()?.to_str().map(str::to_string);
-    let above = function.parent().and_then(name).filter(|name| !name.starts_with("pci"));
-    above.or_else(|| name(function))
+    let name_of = |path: &Path| path.file_name()?.to_str().map(str::to_string);
+    let port = function.parent().and_then(name_of).filter(|name_of| !name_of.starts_with("pci"));
+    port.or_else(|| name_of(function))
 }
 
 /// Max_Payload_Size in use: bits 7:5 of Device Control, in the PCI Express capability (id 0x10) of
 /// configuration space (PCIe 4.0, 7.5.3.4). Without privileges, only the first 64 bytes are
 /// readable.
 fn max_payload_bytes(config: &[u8]) -> Option<u32> {
-    let mut at = usize::from(*config.get(0x34)?);
+    let mut offset = usize::from(*config.get(0x34)?);
     // The list has at most 48 entries; the bound stops at a broken list with a loop.
     for _ in 0..48 {
-        if at < 0x40 {
+        if offset < 0x40 {
             return None;
         }
-        if *config.get(at)? == 0x10 {
-            let control = *config.get(at + 8)?;
+        if *config.get(offset)? == 0x10 {
+            let control = *config.get(offset + 8)?;
             let code = u32::from(control >> 5);
             return (code <= 5).then_some(128 << code);
         }
-        at = usize::from(*config.get(at + 1)?);
+        offset = usize::from(*config.get(offset + 1)?);
     }
     None
 }
@@ -137,32 +139,37 @@ fn sata(machine: &Machine, disk: &Node) -> Option<Link> {
     let port = disk.dir.iter().filter_map(|part| part.to_str()).find(|p| numbered_as(p, "ata"))?;
     let link = format!("/sys/class/ata_link/link{}", port.strip_prefix("ata")?);
     let speed = machine.text(format!("{link}/sata_spd"));
-    let now: Option<f64> = speed.and_then(|text| text.split_whitespace().next()?.parse().ok());
-    let best = Identify::of(disk).and_then(|ata| ata.generation_max());
-    let best = best.map(|generation| [1.5, 3.0, 6.0][generation as usize - 1]);
-    let shown =
+    let gb_per_s: Option<f64> = speed.and_then(|text| text.split_whitespace().next()?.parse().ok());
+    let generation_max = Identify::read(disk).and_then(|ata| ata.generation_max());
+    let gb_per_s_max = generation_max.map(|generation| [1.5, 3.0, 6.0][generation as usize - 1]);
+    let name =
         |gb: f64| if gb == 1.5 { "SATA 1.5 Gb/s".into() } else { format!("SATA {gb:.0} Gb/s") };
     Some(Link {
         kind: "sata".into(),
-        now: now.map(shown),
-        best: best.map(shown),
-        ceiling_bytes_per_s: now.map(|gb| gb * 1e9 / 10.0 * 14.0 / 15.0),
-        downgraded: now.zip(best).map(|(now, best)| now < best),
+        now: gb_per_s.map(name),
+        best: gb_per_s_max.map(name),
+        ceiling_bytes_per_s: gb_per_s.map(|gb| gb * 1e9 / 10.0 * 14.0 / 15.0),
+        downgraded: gb_per_s
+            .zip(gb_per_s_max)
+            .map(|(gb_per_s, gb_per_s_max)| gb_per_s < gb_per_s_max),
         port: Some(port.to_string()),
     })
 }
 
 fn usb(disk: &Node) -> Option<Link> {
     let device = usb_device(disk)?;
-    let now: Option<f64> = read_text(&device.join("speed")).and_then(|text| text.parse().ok());
-    let best = std::fs::read(device.join("bos_descriptors")).ok().and_then(|b| usb_best(&b));
+    let mb_per_s: Option<f64> = read_text(&device.join("speed")).and_then(|text| text.parse().ok());
+    let mb_per_s_max =
+        std::fs::read(device.join("bos_descriptors")).ok().and_then(|b| usb_best(&b));
     let driver = usb_driver(disk, &device).map(|driver| format!(", {driver}")).unwrap_or_default();
     Some(Link {
         kind: "usb".into(),
-        now: now.map(|mb| format!("{}{driver}", usb_name(mb))),
-        best: best.map(usb_name),
-        ceiling_bytes_per_s: now.map(usb_payload_bytes_per_s),
-        downgraded: now.zip(best).map(|(now, best)| now < best),
+        now: mb_per_s.map(|mb| format!("{}{driver}", usb_name(mb))),
+        best: mb_per_s_max.map(usb_name),
+        ceiling_bytes_per_s: mb_per_s.map(usb_payload_bytes_per_s),
+        downgraded: mb_per_s
+            .zip(mb_per_s_max)
+            .map(|(mb_per_s, mb_per_s_max)| mb_per_s < mb_per_s_max),
         port: device.file_name().and_then(|name| name.to_str()).map(str::to_string),
     })
 }
@@ -189,23 +196,23 @@ fn usb_payload_bytes_per_s(mb_per_s: f64) -> f64 {
 /// The highest speed of a USB device, Mb/s, from its Binary Object Store (Linux 6.11): the
 /// SuperSpeed capability means 5 Gb/s, SuperSpeedPlus 10 Gb/s or more (USB 3.2, 9.6.2).
 fn usb_best(descriptors: &[u8]) -> Option<f64> {
-    let mut best = None;
+    let mut mb_per_s_max = None;
     let mut rest = descriptors;
     while let [length, kind, capability, ..] = *rest {
         match (kind, capability) {
-            (0x10, 0x03) => best = best.max(Some(5_000)),
-            (0x10, 0x0a) => best = best.max(Some(10_000)),
+            (0x10, 0x03) => mb_per_s_max = mb_per_s_max.max(Some(5_000)),
+            (0x10, 0x0a) => mb_per_s_max = mb_per_s_max.max(Some(10_000)),
             _ => {}
         }
         rest = rest.get(usize::from(length).max(1)..).unwrap_or(&[]);
     }
-    best.map(f64::from)
+    mb_per_s_max.map(f64::from)
 }
 
 /// `usb-storage` or `uas`: the interface driver between device and disk.
 fn usb_driver(disk: &Node, device: &Path) -> Option<String> {
-    let mut between = disk.dir.ancestors().take_while(|dir| *dir != device);
-    let interface = between.find(|dir| dir.join("bInterfaceNumber").is_file())?;
+    let mut dirs = disk.dir.ancestors().take_while(|dir| *dir != device);
+    let interface = dirs.find(|dir| dir.join("bInterfaceNumber").is_file())?;
     let driver = interface.join("driver").canonicalize().ok()?;
     driver.file_name()?.to_str().map(str::to_string)
 }

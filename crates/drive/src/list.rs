@@ -88,9 +88,9 @@ impl Machine {
     pub fn list(&self) -> Vec<BlockDevice> {
         let nodes =
             self.names("/sys/block").into_iter().filter_map(|name| Node::named(self, &name));
-        let (mounts, graph) = (Mounts::of(self), Graph::read(self));
-        let seen = Seen { machine: self, mounts: &mounts, graph: &graph };
-        nodes.filter(Node::is_shown).map(|node| device(&seen, &node)).collect()
+        let (mounts, graph) = (Mounts::read(self), Graph::read(self));
+        let view = Seen { machine: self, mounts: &mounts, graph: &graph };
+        nodes.filter(Node::is_shown).map(|node| device(&view, &node)).collect()
     }
 }
 
@@ -107,15 +107,16 @@ fn device(seen: &Seen<'_>, node: &Node) -> BlockDevice {
     let drive = query::identify(machine, node, ram);
     let image = File::open(machine.path(node.path())).ok();
     let block_bytes = drive.logical_block_bytes.unwrap_or(512);
-    let on_it = |file: &File| contents::surface(file, node.bytes().unwrap_or(0), block_bytes);
     let partitions = node.partitions();
-    let read = |file: &File| Table::read(file, node.bytes().unwrap_or(0), block_bytes);
-    let table = image.as_ref().filter(|_| !partitions.is_empty()).and_then(read);
+    let bytes = node.bytes().unwrap_or(0);
+    let surface = image.as_ref().map(|file| contents::surface(file, bytes, block_bytes));
+    let table = image.as_ref().filter(|_| !partitions.is_empty());
+    let table = table.and_then(|file| Table::read(file, bytes, block_bytes));
     BlockDevice {
         removable: node.value::<u8>("removable") == Some(1),
         below: graph.below(node),
         backing_file: node.backing_file().map(|file| file.display().to_string()),
-        inside: inside(seen, node, image.as_ref().map(on_it)),
+        inside: inside(seen, node, surface),
         partitions: partitions
             .iter()
             .filter_map(|part| partition(seen, part, (image.as_ref(), table.as_ref())))
@@ -132,7 +133,7 @@ fn partition(
 ) -> Option<Partition> {
     let start = node.value::<u64>("start")?.checked_mul(SECTOR)?;
     let bytes = node.bytes()?;
-    let found = image.map(|image| contents::part(image, start, bytes));
+    let contents = image.map(|image| contents::part(image, start, bytes));
     let number = node.partition()?;
     let entry = table.and_then(|table| table.entries.iter().find(|e| e.number == number));
     Some(Partition {
@@ -144,7 +145,7 @@ fn partition(
         bytes,
         aligned_4k: start.is_multiple_of(4 << 10),
         aligned_1m: start.is_multiple_of(1 << 20),
-        inside: inside(seen, node, found),
+        inside: inside(seen, node, contents),
         allowance: allowance(seen.machine, seen.graph, node),
     })
 }

@@ -50,8 +50,8 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Location, DriveError> {
 impl Machine {
     /// [`locate`] on this machine.
     pub fn locate(&self, path: &Path) -> Result<Location, DriveError> {
-        let real = self.real_path(path).map_err(|e| DriveError::of("read", path, e))?;
-        let mounts = Mounts::of(self);
+        let real = self.real_path(path).map_err(|e| DriveError::from_io("read", path, e))?;
+        let mounts = Mounts::read(self);
         let mount = mount_of(self, &mounts, path);
         let walk = Walk::new(self, &mounts);
         let stack = match Node::at_path(self, &real) {
@@ -73,12 +73,12 @@ impl Machine {
 /// The file system as reported by mountinfo and statvfs.
 pub(crate) fn filesystem(path: &Path, mount: Option<&Mount>) -> FileSystem {
     let sizes = rustix::fs::statvfs(path).ok();
-    let text = |field: fn(&Mount) -> &String| mount.map(|mount| field(mount).clone());
+    let field_text = |field: fn(&Mount) -> &String| mount.map(|mount| field(mount).clone());
     FileSystem {
-        kind: text(|m| &m.kind).unwrap_or_else(|| "unknown".into()),
-        mount: text(|m| &m.point).unwrap_or_else(|| "unknown".into()),
-        source: text(|m| &m.source),
-        options: text(|m| &m.options),
+        kind: field_text(|m| &m.kind).unwrap_or_else(|| "unknown".into()),
+        mount: field_text(|m| &m.point).unwrap_or_else(|| "unknown".into()),
+        source: field_text(|m| &m.source),
+        options: field_text(|m| &m.options),
         bytes: sizes.as_ref().map(|s| s.f_blocks.saturating_mul(s.f_frsize)),
         free_bytes: sizes.as_ref().map(|s| s.f_bavail.saturating_mul(s.f_frsize)),
     }

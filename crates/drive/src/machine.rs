@@ -64,21 +64,21 @@ impl Machine {
     /// The machine's accounts, as far as `/etc/passwd` lists them.
     pub fn accounts(&self) -> Vec<Account> {
         let text = self.text("/etc/passwd").unwrap_or_default();
-        let account = |line: &str| {
-            let fields: Vec<&str> = line.split(':').collect();
-            let (name, uid, home) = (fields.first()?, fields.get(2)?, fields.get(5)?);
-            Some(Account { name: (*name).into(), uid: uid.parse().ok()?, home: home.into() })
-        };
-        text.lines().filter_map(account).collect()
+        text.lines()
+            .filter_map(|line| {
+                let fields: Vec<&str> = line.split(':').collect();
+                let (name, uid, home) = (fields.first()?, fields.get(2)?, fields.get(5)?);
+                Some(Account { name: (*name).into(), uid: uid.parse().ok()?, home: home.into() })
+            })
+            .collect()
     }
 
     /// The account with this name or number. A number without an account is a user without a home.
     pub fn account(&self, user: &str) -> Option<Account> {
         let uid = user.parse().ok();
-        let known =
+        let listed =
             self.accounts().into_iter().find(|one| one.name == user || Some(one.uid) == uid);
-        let unlisted = |uid| Account { name: user.into(), uid, home: PathBuf::new() };
-        known.or_else(|| uid.map(unlisted))
+        listed.or_else(|| uid.map(|uid| Account { name: user.into(), uid, home: PathBuf::new() }))
     }
 
     /// The XDG state directories in the homes of the machine's accounts, sorted, once each.
@@ -145,7 +145,7 @@ pub(crate) struct DevNumber {
 
 impl DevNumber {
     /// From `st_dev` or `st_rdev`.
-    pub fn of(dev: u64) -> DevNumber {
+    pub fn from_dev(dev: u64) -> DevNumber {
         DevNumber { major: rustix::fs::major(dev), minor: rustix::fs::minor(dev) }
     }
 }

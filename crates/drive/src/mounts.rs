@@ -41,7 +41,7 @@ impl Mount {
 pub(crate) struct Mounts(pub Vec<Mount>);
 
 impl Mounts {
-    pub fn of(machine: &Machine) -> Mounts {
+    pub fn read(machine: &Machine) -> Mounts {
         Mounts::parse(&machine.text("/proc/self/mountinfo").unwrap_or_default())
     }
 
@@ -81,30 +81,30 @@ fn parse_line(line: &str) -> Option<Mount> {
 /// Merges the options of the mount and the file system. A read-only file system makes the mount
 /// read-only, and a read-only mount does not become `rw` because its file system is.
 fn join_options(mount: &str, own: &str) -> String {
-    let mut all: Vec<&str> = mount.split(',').chain(own.split(',')).collect();
-    if all.contains(&"ro") {
-        all.retain(|option| *option != "rw");
+    let mut options: Vec<&str> = mount.split(',').chain(own.split(',')).collect();
+    if options.contains(&"ro") {
+        options.retain(|option| *option != "rw");
     }
-    let mut seen: Vec<&str> = Vec::with_capacity(all.len());
-    for option in all {
-        if !option.is_empty() && !seen.contains(&option) {
-            seen.push(option);
+    let mut distinct: Vec<&str> = Vec::with_capacity(options.len());
+    for option in options {
+        if !option.is_empty() && !distinct.contains(&option) {
+            distinct.push(option);
         }
     }
-    unescape(&seen.join(","))
+    unescape(&distinct.join(","))
 }
 
 /// Decodes the kernel's octal escapes, such as `\040`.
 fn unescape(text: &str) -> String {
     let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let escaped = bytes[at..].strip_prefix(b"\\").and_then(|rest| octal(rest.get(..3)?));
-        out.push(escaped.unwrap_or(bytes[at]));
-        at += if escaped.is_some() { 4 } else { 1 };
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut position = 0;
+    while position < bytes.len() {
+        let escaped = bytes[position..].strip_prefix(b"\\").and_then(|rest| octal(rest.get(..3)?));
+        decoded.push(escaped.unwrap_or(bytes[position]));
+        position += if escaped.is_some() { 4 } else { 1 };
     }
-    String::from_utf8_lossy(&out).into_owned()
+    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 fn octal(digits: &[u8]) -> Option<u8> {
@@ -154,13 +154,15 @@ pub(crate) struct Swap {
 /// Devices and files used as swap.
 pub(crate) fn swaps(machine: &Machine) -> Vec<Swap> {
     let text = machine.text("/proc/swaps").unwrap_or_default();
-    let swap = |line: &str| {
-        let mut fields = line.split_whitespace();
-        let (path, kind, kib) = (fields.next()?, fields.next()?, fields.next()?);
-        let bytes = kib.parse::<u64>().ok()?.saturating_mul(1024);
-        Some(Swap { path: PathBuf::from(unescape(path)), is_file: kind == "file", bytes })
-    };
-    text.lines().skip(1).filter_map(swap).collect()
+    text.lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut fields = line.split_whitespace();
+            let (path, kind, kib) = (fields.next()?, fields.next()?, fields.next()?);
+            let bytes = kib.parse::<u64>().ok()?.saturating_mul(1024);
+            Some(Swap { path: PathBuf::from(unescape(path)), is_file: kind == "file", bytes })
+        })
+        .collect()
 }
 
 #[cfg(test)]

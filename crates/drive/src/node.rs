@@ -50,7 +50,7 @@ impl Node {
         let real = machine.path(path).canonicalize().ok()?;
         let meta = std::fs::metadata(&real).ok()?;
         if meta.file_type().is_block_device() {
-            return Node::numbered(machine, DevNumber::of(meta.rdev()));
+            return Node::numbered(machine, DevNumber::from_dev(meta.rdev()));
         }
         if machine.is_here() {
             return None;
@@ -104,13 +104,13 @@ impl Node {
 
     /// Partitions, by number.
     pub fn partitions(&self) -> Vec<Node> {
-        let inside = self.names(".").into_iter().map(|name| self.dir.join(name));
-        let mut found: Vec<Node> = inside
+        let dirs = self.names(".").into_iter().map(|name| self.dir.join(name));
+        let mut partitions: Vec<Node> = dirs
             .filter(|dir| dir.join("partition").is_file())
             .filter_map(|d| Node::in_dir(&d))
             .collect();
-        found.sort_by_key(Node::partition);
-        found
+        partitions.sort_by_key(Node::partition);
+        partitions
     }
 
     /// Whether it is memory presented as a drive: zram or a RAM disc.
@@ -142,11 +142,10 @@ impl Node {
     pub fn counted(&self, machine: &Machine) -> Vec<Node> {
         let split = self.name.rsplit_once('n').filter(|_| self.name.starts_with("nvme"));
         let Some((controller, namespace)) = split else { return vec![self.clone()] };
-        let is_path = |name: &String| {
+        let names = machine.names("/sys/block").into_iter().filter(|name| {
             let rest = name.strip_prefix(controller).and_then(|rest| rest.strip_prefix('c'));
             rest.and_then(|rest| rest.split_once('n')).is_some_and(|(_, n)| n == namespace)
-        };
-        let names = machine.names("/sys/block").into_iter().filter(is_path);
+        });
         let paths: Vec<Node> = names.filter_map(|name| Node::named(machine, &name)).collect();
         if paths.is_empty() { vec![self.clone()] } else { paths }
     }

@@ -60,12 +60,14 @@ impl OpenFile {
         self.identity.check(&self.path, &meta, self.reads)?;
         // A truncated file that was extended again by writes has its size but not its blocks.
         let occupied = (meta.blocks() * 512).min(meta.len());
-        let before = self.occupied.fetch_max(occupied, Ordering::Relaxed);
-        if self.reads || !self.keeps_blocks || occupied + OCCUPIED_TOLERANCE + before / 8 >= before
+        let previous = self.occupied.fetch_max(occupied, Ordering::Relaxed);
+        if self.reads
+            || !self.keeps_blocks
+            || occupied + OCCUPIED_TOLERANCE + previous / 8 >= previous
         {
             return Ok(());
         }
-        let what = format!("it was cut short: it occupied {before} bytes, now {occupied}");
+        let what = format!("it was cut short: it occupied {previous} bytes, now {occupied}");
         Err(DriveError::Changed { path: path(), what })
     }
 }
@@ -88,7 +90,7 @@ pub struct FileIdentity {
 
 impl FileIdentity {
     /// The identity of a file with this metadata.
-    pub fn of(meta: &Metadata) -> FileIdentity {
+    pub fn from_metadata(meta: &Metadata) -> FileIdentity {
         FileIdentity { device: meta.dev(), inode: meta.ino(), bytes: meta.len() }
     }
 
@@ -100,14 +102,14 @@ impl FileIdentity {
     /// Checks that an open file with this metadata is this file. A file that is only read may have
     /// grown. `path` is used in the error.
     fn check(&self, path: &Path, meta: &Metadata, reads: bool) -> Result<(), DriveError> {
-        let now = FileIdentity::of(meta);
+        let current = FileIdentity::from_metadata(meta);
         let changed = |what| DriveError::Changed { path: path.display().to_string(), what };
-        if !self.is_same_file(&now) {
+        if !self.is_same_file(&current) {
             return Err(changed("it was replaced by another file".into()));
         }
-        let grown = reads && now.bytes > self.bytes;
-        if self.bytes != now.bytes && !grown {
-            return Err(changed(format!("it had {} bytes, now {}", self.bytes, now.bytes)));
+        let grown = reads && current.bytes > self.bytes;
+        if self.bytes != current.bytes && !grown {
+            return Err(changed(format!("it had {} bytes, now {}", self.bytes, current.bytes)));
         }
         Ok(())
     }
@@ -121,7 +123,8 @@ mod tests {
     fn a_file_keeps_its_size_but_may_grow_if_it_is_only_read() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         file.as_file().set_len(4096).expect("room");
-        let identity = FileIdentity::of(&file.as_file().metadata().expect("its metadata"));
+        let identity =
+            FileIdentity::from_metadata(&file.as_file().metadata().expect("its metadata"));
         let open = |reads| {
             let handle = file.reopen().expect("it is there");
             OpenFile::new(file.path().to_path_buf(), handle, reads, identity)

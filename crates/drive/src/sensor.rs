@@ -21,19 +21,19 @@ pub(crate) struct Sensor {
 /// The sensor of a whole device.
 pub(crate) fn find(disk: &Node) -> Option<Sensor> {
     let device = disk.dir.join("device");
-    let beside = ["", "device"].map(|below| device.join(below));
+    let dirs = ["", "device"].map(|below| device.join(below));
     // With multipath, the controllers are below a subsystem.
     let controllers = names(&device).into_iter().filter(|name| numbered_as(name, "nvme"));
     let controllers = controllers.map(|name| device.join(name));
-    beside.into_iter().chain(controllers).find_map(|place| sensor_in(&place))
+    dirs.into_iter().chain(controllers).find_map(|place| sensor_in(&place))
 }
 
 fn sensor_in(place: &Path) -> Option<Sensor> {
-    let inside = |dir: PathBuf| {
+    let sensors_in = |dir: PathBuf| {
         names(&dir).into_iter().filter(|n| numbered_as(n, "hwmon")).map(move |n| dir.join(n))
     };
-    let mut found = inside(place.to_path_buf()).chain(inside(place.join("hwmon")));
-    let dir = found.find(|dir| dir.join("temp1_input").exists())?;
+    let mut sensors = sensors_in(place.to_path_buf()).chain(sensors_in(place.join("hwmon")));
+    let dir = sensors.find(|dir| dir.join("temp1_input").exists())?;
     let warn = read_text(&dir.join("temp1_max")).and_then(|text| celsius(text.as_bytes()));
     Some(Sensor { input: dir.join("temp1_input"), warn_c: warn })
 }

@@ -100,23 +100,23 @@ impl<'m> Walk<'m> {
 
     /// Whether a directory of an overlay is visible here: in a container, it is a path of the host.
     fn sees(&self, dir: &Path, overlay: &Mount) -> bool {
-        let below = mount_of(self.machine, self.mounts, dir);
+        let mount = mount_of(self.machine, self.mounts, dir);
         let real = self.machine.real_path(dir);
         // A directory that this user may not search is visible nevertheless.
-        let missing = real.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-        !missing && below.is_some_and(|below| below.id != overlay.id)
+        let is_missing = real.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        !is_missing && mount.is_some_and(|mount| mount.id != overlay.id)
     }
 
     fn node(&self, node: &Node, depth: usize) -> Stack {
         let lower = if depth < DEPTH_MAX { node.lower(self.machine) } else { Lower::Nothing };
-        let below = match lower {
+        let stack = match lower {
             Lower::Nothing => return self.drive(node, node.is_ram()),
             Lower::File(file) => {
-                let below = self.path(&file, depth + 1).on(file.display().to_string());
-                if below.disks.is_empty() {
-                    return self.drive(node, below.ram);
+                let stack = self.path(&file, depth + 1).on(file.display().to_string());
+                if stack.disks.is_empty() {
+                    return self.drive(node, stack.ram);
                 }
-                below
+                stack
             }
             Lower::Nodes(nodes) => match nodes.as_slice() {
                 [one] => self.node(one, depth + 1),
@@ -127,9 +127,9 @@ impl<'m> Walk<'m> {
                 }
             },
         };
-        let drive = below.drive.as_ref().map(|drive| drive.name.clone());
-        let below = below.passing(node);
-        if drive.as_deref() == Some(&node.name) { below } else { below.on(node.path()) }
+        let drive = stack.drive.as_ref().map(|drive| drive.name.clone());
+        let stack = stack.passing(node);
+        if drive.as_deref() == Some(&node.name) { stack } else { stack.on(node.path()) }
     }
 
     fn drive(&self, node: &Node, ram: bool) -> Stack {
@@ -145,8 +145,8 @@ impl<'m> Walk<'m> {
     fn several(&self, nodes: &[Node], depth: usize) -> Stack {
         let mut sum = Stack { ram: true, ..Stack::default() };
         for stack in nodes.iter().map(|node| self.node(node, depth + 1)) {
-            let new = |disk: &Node| !sum.disks.contains(disk);
-            let disks: Vec<Node> = stack.disks.into_iter().filter(new).collect();
+            let disks: Vec<Node> =
+                stack.disks.into_iter().filter(|disk| !sum.disks.contains(disk)).collect();
             sum.disks.extend(disks);
             sum.passed.extend(stack.passed);
             sum.ram &= stack.ram;
@@ -182,15 +182,15 @@ pub(crate) fn mounted_nodes(machine: &Machine, mount: &Mount) -> Vec<Node> {
     }
     let sources = mount.source.split(':').filter(|source| source.starts_with("/dev/"));
     // A container may lack the device node, or the link to it.
-    let by_name = |source: &str| {
+    let node_named = |source: &str| {
         let name = source.strip_prefix("/dev/")?;
         Node::named(machine, name).or_else(|| mapped(machine, name.strip_prefix("mapper/")?))
     };
-    let node = |source| Node::at_path(machine, Path::new(source)).or_else(|| by_name(source));
-    let named: Vec<Node> = sources.filter_map(node).collect();
-    match named.as_slice() {
-        [one] if mount.kind == "btrfs" => btrfs_members(machine, one).unwrap_or(named),
-        _ => named,
+    let node = |source| Node::at_path(machine, Path::new(source)).or_else(|| node_named(source));
+    let nodes: Vec<Node> = sources.filter_map(node).collect();
+    match nodes.as_slice() {
+        [one] if mount.kind == "btrfs" => btrfs_members(machine, one).unwrap_or(nodes),
+        _ => nodes,
     }
 }
 
@@ -215,7 +215,7 @@ fn overlay_data(mount: &Mount) -> Option<PathBuf> {
     if mount.kind != "overlay" {
         return None;
     }
-    let lower = || mount.option("lowerdir")?.split(':').next();
-    let dir = mount.option("upperdir").or_else(lower)?;
+    let lower_dir = || mount.option("lowerdir")?.split(':').next();
+    let dir = mount.option("upperdir").or_else(lower_dir)?;
     dir.starts_with('/').then(|| PathBuf::from(dir))
 }

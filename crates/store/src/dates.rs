@@ -15,22 +15,24 @@ pub fn day(text: &str) -> Result<Range<Timestamp>, StoreError> {
 }
 
 fn day_in(text: &str, zone: TimeZone) -> Result<Range<Timestamp>, StoreError> {
-    let bad = |_| StoreError::Date(text.to_string());
+    let date_error = |_| StoreError::Date(text.to_string());
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Ok(moment..moment);
     }
-    let start: DateTime = text.parse().map_err(bad)?;
+    let start: DateTime = text.parse().map_err(date_error)?;
     let length = if text.contains(['T', 't', ' ']) { 0.days() } else { 1.day() };
-    let end = start.checked_add(length).map_err(bad)?;
-    let here = |time: DateTime| time.to_zoned_datetime(zone.clone()).map(|zoned| zoned.timestamp());
-    Ok(here(start).map_err(bad)?..here(end).map_err(bad)?)
+    let end = start.checked_add(length).map_err(date_error)?;
+    let moment_of =
+        |time: DateTime| time.to_zoned_datetime(zone.clone()).map(|zoned| zoned.timestamp());
+    Ok(moment_of(start).map_err(date_error)?..moment_of(end).map_err(date_error)?)
 }
 
 /// A record's `started`, in milliseconds since 1970.
 pub(crate) fn milliseconds(started: &str) -> Result<i64, StoreError> {
     let moment: Result<Timestamp, _> = started.parse();
-    let unfit = |e| StoreError::Unfit(format!("its start '{started}' is not a time: {e}"));
-    Ok(moment.map_err(unfit)?.as_millisecond())
+    Ok(moment
+        .map_err(|e| StoreError::Unfit(format!("its start '{started}' is not a time: {e}")))?
+        .as_millisecond())
 }
 
 #[cfg(test)]

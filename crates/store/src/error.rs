@@ -224,8 +224,8 @@ pub(crate) fn cannot_grow(path: &Path) -> Option<StoreError> {
             return Some(StoreError::Limited { path, limit_bytes });
         }
     }
-    let full = system::space(directory_of(&path))?.free < ROOM_BYTES;
-    full.then_some(StoreError::Full { path })
+    let is_full = system::space(directory_of(&path))?.free < ROOM_BYTES;
+    is_full.then_some(StoreError::Full { path })
 }
 
 /// Whether the whole file can be read. SQLite reports `EIO` during a statement as a malformed file.

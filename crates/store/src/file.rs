@@ -73,8 +73,8 @@ pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> 
         Err(e) if exists && cannot_write(&e) => open_to_read(path, e),
         Err(e) => Err(StoreError::sql(path, e)),
         Ok(opened) => {
-            let found = schema::version(&opened.conn).map_err(|e| StoreError::sql(path, e))?;
-            if found > VERSION { Err(newer(path, found)) } else { Ok(opened) }
+            let version = schema::version(&opened.conn).map_err(|e| StoreError::sql(path, e))?;
+            if version > VERSION { Err(newer(path, version)) } else { Ok(opened) }
         }
     }
 }
@@ -82,8 +82,8 @@ pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> 
 /// The journal supported by the file system of `path`.
 pub(crate) fn journal_for(path: &Path) -> Journal {
     let dir = directory_of(path);
-    let small = system::space(dir).is_some_and(|space| space.block < PAGE_BYTES);
-    if system::is_shared(dir) || small { Journal::Rollback } else { Journal::Log }
+    let has_small_blocks = system::space(dir).is_some_and(|space| space.block < PAGE_BYTES);
+    if system::is_shared(dir) || has_small_blocks { Journal::Rollback } else { Journal::Log }
 }
 
 /// Whether reading a store with a log would map memory for which space may be missing.
@@ -96,16 +96,16 @@ fn cannot_map(path: &Path) -> bool {
 /// Whether a store uses the log, according to the version in its header.
 fn has_log(path: &Path) -> bool {
     let mut header = [0; 20];
-    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    read.is_ok() && header[19] == 2
+    let reading = fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    reading.is_ok() && header[19] == 2
 }
 
 /// Returns an error if opening the store would migrate it. Only its header is read.
 pub(crate) fn check_current(path: &Path) -> Result<(), StoreError> {
     match inspect(path)? {
         Some(found) if found < VERSION => {
-            let why = "this command only reads the store".into();
-            Err(StoreError::NotMigrated { path: path.to_path_buf(), found, why })
+            let reason = "this command only reads the store".into();
+            Err(StoreError::NotMigrated { path: path.to_path_buf(), found, why: reason })
         }
         _ => Ok(()),
     }
@@ -120,15 +120,16 @@ fn inspect(path: &Path) -> Result<Option<u32>, StoreError> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io_error(e)),
     };
-    let what = match () {
-        () if kind.is_file() => None,
-        // SQLite would create a store at its target.
-        () if kind.is_symlink() => Some("a symbolic link"),
-        () if kind.is_dir() => Some("a directory"),
-        // Opening it would wait for its other end.
-        () => Some("a pipe or a device"),
-    };
-    if let Some(what) = what {
+    if !kind.is_file() {
+        let what = if kind.is_symlink() {
+            // SQLite would create a store at its target.
+            "a symbolic link"
+        } else if kind.is_dir() {
+            "a directory"
+        } else {
+            // Opening it would wait for its other end.
+            "a pipe or a device"
+        };
         return Err(StoreError::NotAFile { path: path.to_path_buf(), what });
     }
     let mut header = Vec::new();
@@ -142,14 +143,14 @@ fn inspect(path: &Path) -> Result<Option<u32>, StoreError> {
     if header.iter().all(|&byte| byte == 0) && has_rollback_journal(path) {
         return Ok(None);
     }
-    let number = |at: usize| header[at..at + 4].iter().fold(0, |n, &b| n << 8 | u32::from(b));
-    let ours = header.len() == 100
+    let u32_at = |at: usize| header[at..at + 4].iter().fold(0, |n, &b| n << 8 | u32::from(b));
+    let is_ours = header.len() == 100
         && header.starts_with(b"SQLite format 3\0")
-        && number(68) == APPLICATION_ID;
-    if !ours {
+        && u32_at(68) == APPLICATION_ID;
+    if !is_ours {
         return Err(StoreError::Foreign { path: path.to_path_buf() });
     }
-    if number(60) > VERSION { Err(newer(path, number(60))) } else { Ok(Some(number(60))) }
+    if u32_at(60) > VERSION { Err(newer(path, u32_at(60))) } else { Ok(Some(u32_at(60))) }
 }
 
 fn newer(path: &Path, found: u32) -> StoreError {
@@ -206,9 +207,9 @@ pub(crate) fn return_free_pages(conn: &Connection) -> rusqlite::Result<()> {
 /// journal is safe, because another process has opened the store with it.
 fn set_journal(conn: &Connection, wanted: Journal) -> rusqlite::Result<Journal> {
     let word = if wanted == Journal::Log { "WAL" } else { "DELETE" };
-    let now = conn.pragma_update_and_check(None, "journal_mode", word, |r| r.get::<_, String>(0));
-    let log = now.as_ref().is_ok_and(|word| word == "wal");
-    match (wanted, now) {
+    let mode = conn.pragma_update_and_check(None, "journal_mode", word, |r| r.get::<_, String>(0));
+    let log = mode.as_ref().is_ok_and(|word| word == "wal");
+    match (wanted, mode) {
         (Journal::Log, Ok(_)) if log => Ok(Journal::Log),
         (Journal::Rollback, Ok(_)) if log => {
             Err(error_of(ErrorCode::DatabaseBusy, rusqlite::ffi::SQLITE_BUSY))
@@ -233,25 +234,25 @@ fn cannot_write(error: &rusqlite::Error) -> bool {
 }
 
 fn open_to_read(path: &Path, why: rusqlite::Error) -> Result<Opened, StoreError> {
-    let sql = |e| StoreError::sql(path, e);
-    let conn = read_connection(path).map_err(sql)?;
-    let found = schema::version(&conn).map_err(sql)?;
-    let why = reason(path, &why);
-    if found < VERSION {
+    let sql_error = |e| StoreError::sql(path, e);
+    let conn = read_connection(path).map_err(sql_error)?;
+    let version = schema::version(&conn).map_err(sql_error)?;
+    let reason = reason(path, &why);
+    if version < VERSION {
         let path = path.to_path_buf();
-        return Err(StoreError::NotMigrated { path, found, why });
+        return Err(StoreError::NotMigrated { path, found: version, why: reason });
     }
-    Ok(Opened { conn, journal: Journal::Rollback, read_only: Some(why) })
+    Ok(Opened { conn, journal: Journal::Rollback, read_only: Some(reason) })
 }
 
 /// The reason why a store cannot be written, in a few words.
 fn reason(path: &Path, error: &rusqlite::Error) -> String {
-    let known = match error.sqlite_error_code() {
+    let problem = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Some(StoreError::Full { path: path.to_path_buf() }),
         Some(ErrorCode::SystemIoFailure) => cannot_grow(path),
         _ => return "no write permission for it or its directory".into(),
     };
-    match known {
+    match problem {
         Some(StoreError::Full { .. }) => "no space left next to it".into(),
         Some(StoreError::Limited { limit_bytes, .. }) => {
             format!("the file size limit is {limit_bytes} bytes")
@@ -264,14 +265,18 @@ fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let beside_it = || {
+    let connect = || {
         let plain = Connection::open_with_flags(uri(path, ""), flags)?;
         plain.busy_timeout(BUSY_TIMEOUT)?;
         schema::version(&plain)?;
         Ok(plain)
     };
-    let full = || error_of(ErrorCode::DiskFull, rusqlite::ffi::SQLITE_FULL);
-    match if cannot_map(path) { Err(full()) } else { beside_it() } {
+    let connection = if cannot_map(path) {
+        Err(error_of(ErrorCode::DiskFull, rusqlite::ffi::SQLITE_FULL))
+    } else {
+        connect()
+    };
+    match connection {
         // Without a log, the main file is complete and needs no lock file.
         Err(_) if log_is_empty(path) => {
             Connection::open_with_flags(uri(path, "?immutable=1"), flags)
@@ -287,8 +292,9 @@ fn log_is_empty(path: &Path) -> bool {
 /// Whether the file has an unfinished transaction (sqlite.org/fileformat.html, section 3).
 fn has_rollback_journal(path: &Path) -> bool {
     let mut magic = [0; 8];
-    let read = fs::File::open(sibling(path, "-journal")).and_then(|mut f| f.read_exact(&mut magic));
-    read.is_ok() && magic == [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+    let reading =
+        fs::File::open(sibling(path, "-journal")).and_then(|mut f| f.read_exact(&mut magic));
+    reading.is_ok() && magic == [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 }
 
 /// The path as an SQLite URI with an option.

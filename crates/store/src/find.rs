@@ -70,24 +70,26 @@ pub(crate) fn standing(
     cut_short: Option<String>,
     writer: Option<&crate::writer::Writer>,
 ) -> (bool, Option<String>) {
-    let running = !complete && writer.is_some_and(|w| w.is_alive());
-    let killed = || (!complete && !running).then(|| record::KILLED.to_string());
-    (running, cut_short.or_else(killed))
+    let is_running = !complete && writer.is_some_and(|w| w.is_alive());
+    (
+        is_running,
+        cut_short.or_else(|| (!complete && !is_running).then(|| record::KILLED.to_string())),
+    )
 }
 
 /// A filter's conditions and their values.
 fn conditions(filter: &Filter) -> (String, Vec<Value>) {
-    let ms = |time: Timestamp| Value::from(time.as_millisecond());
+    let in_ms = |time: Timestamp| Value::from(time.as_millisecond());
     let drive = filter.drive.as_ref().map(|text| Value::from(text.to_lowercase()));
     let method = filter.method.clone().map(Value::from);
-    let all = [
+    let conditions = [
         ("run.place IN (SELECT id FROM place WHERE instr(search, ?))", drive),
         ("run.method = ?", method),
-        ("run.started_ms >= ?", filter.since.map(ms)),
-        ("run.started_ms < ?", filter.until.map(ms)),
+        ("run.started_ms >= ?", filter.since.map(in_ms)),
+        ("run.started_ms < ?", filter.until.map(in_ms)),
     ];
     let (mut words, mut values) = (vec!["true"], Vec::new());
-    for (condition, value) in all {
+    for (condition, value) in conditions {
         if let Some(value) = value {
             words.push(condition);
             values.push(value);
@@ -154,13 +156,14 @@ fn summary(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
 pub(crate) fn find(conn: &Connection, selector: &str) -> rusqlite::Result<Result<i64, StoreError>> {
     let missing = || StoreError::NoSuchRun(selector.to_string());
     if selector == "last" {
-        let last: Option<i64> = conn.query_row("SELECT max(number) FROM run", [], |r| r.get(0))?;
-        return Ok(last.ok_or(StoreError::NoRuns));
+        let number: Option<i64> =
+            conn.query_row("SELECT max(number) FROM run", [], |r| r.get(0))?;
+        return Ok(number.ok_or(StoreError::NoRuns));
     }
     if let Some(number) = selector.parse::<i64>().ok().filter(|_| !selector.starts_with('0')) {
         let sql = "SELECT number FROM run WHERE number = ?";
-        let found = conn.query_row(sql, [number], |row| row.get(0)).optional()?;
-        return Ok(found.ok_or_else(missing));
+        let known_number = conn.query_row(sql, [number], |row| row.get(0)).optional()?;
+        return Ok(known_number.ok_or_else(missing));
     }
     let candidates = by_id(conn, selector)?;
     Ok(match candidates.as_slice() {

@@ -70,9 +70,8 @@ fn bare(
         let body = expand(row.get_ref(1)?.as_blob()?).ok();
         let body = body.and_then(|body| String::from_utf8(body).ok());
         let run = body.and_then(|body| Run::parse(&body).ok());
-        let kept = run.filter(&keeps);
-        let whole = kept.and_then(|run| Some((run, metrics(conn, number).ok()?)));
-        runs.extend(whole.map(|(run, metrics)| Run { number: Some(number), metrics, ..run }));
+        let loaded = run.filter(&keeps).and_then(|run| Some((run, metrics(conn, number).ok()?)));
+        runs.extend(loaded.map(|(run, metrics)| Run { number: Some(number), metrics, ..run }));
     }
     Ok(runs)
 }

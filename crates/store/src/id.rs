@@ -13,8 +13,8 @@ const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// A new id for a run that starts now.
 pub fn new_id() -> Result<String, StoreError> {
     // A clock before 1970 is not an error: the random bits keep the id unique.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(id(now.as_millis() as u64, random()?))
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(id(since_1970.as_millis() as u64, random()?))
 }
 
 /// Random bytes from the system.
@@ -36,8 +36,7 @@ pub fn id_of(ms: i64, content: &[u8]) -> String {
 fn id(ms: u64, random: [u8; 10]) -> String {
     let random = random.iter().fold(0u128, |bits, &byte| bits << 8 | u128::from(byte));
     let bits = u128::from(ms) << 80 | random;
-    let digit = |i: u32| DIGITS[(bits >> (5 * i)) as usize % 32] as char;
-    (0..26).rev().map(digit).collect()
+    (0..26).rev().map(|i| DIGITS[(bits >> (5 * i)) as usize % 32] as char).collect()
 }
 
 #[cfg(test)]

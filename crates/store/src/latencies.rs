@@ -15,34 +15,34 @@ use record::{Histogram, LatencyProfile};
 use crate::pack::{Packed, Torn, put_text, put_varint};
 
 pub(crate) fn pack(latencies: &[LatencyProfile]) -> Vec<u8> {
-    let mut out = Vec::new();
+    let mut packed = Vec::new();
     for LatencyProfile { name, op, service, response } in latencies {
-        put_text(&mut out, name);
-        put_text(&mut out, op);
-        out.push(u8::from(response.is_some()));
+        put_text(&mut packed, name);
+        put_text(&mut packed, op);
+        packed.push(u8::from(response.is_some()));
         [Some(service), response.as_ref()]
             .into_iter()
             .flatten()
-            .for_each(|h| put_histogram(&mut out, h));
+            .for_each(|h| put_histogram(&mut packed, h));
     }
-    out
+    packed
 }
 
 /// Unpacks the profiles; an error names the affected profile.
 pub(crate) fn unpack(data: &[u8]) -> Result<Vec<LatencyProfile>, Torn> {
     let mut packed = Packed(data);
-    let mut all = Vec::new();
+    let mut profiles = Vec::new();
     while !packed.is_empty() {
         let name = packed.text()?.to_string();
         let op = packed.text()?.to_string();
-        let within = |torn: Torn| torn.within(format_args!("'{name}' {op}"));
-        let with_response = packed.take(1).map_err(within)?[0] != 0;
-        let service = histogram(&mut packed).map_err(within)?;
+        let named = |torn: Torn| torn.within(format_args!("'{name}' {op}"));
+        let with_response = packed.take(1).map_err(named)?[0] != 0;
+        let service = histogram(&mut packed).map_err(named)?;
         let response = with_response.then(|| histogram(&mut packed)).transpose();
-        let response = response.map_err(within)?;
-        all.push(LatencyProfile { name, op, service, response });
+        let response = response.map_err(named)?;
+        profiles.push(LatencyProfile { name, op, service, response });
     }
-    Ok(all)
+    Ok(profiles)
 }
 
 fn put_histogram(out: &mut Vec<u8>, histogram: &Histogram) {
@@ -50,12 +50,12 @@ fn put_histogram(out: &mut Vec<u8>, histogram: &Histogram) {
     put_varint(out, histogram.sum());
     put_varint(out, histogram.min().unwrap_or(0).into());
     put_varint(out, histogram.max().unwrap_or(0).into());
-    let mut last = 0;
+    let mut last_index = 0;
     for (low, _, count) in histogram.buckets() {
         let index = Histogram::bucket_of(low);
-        put_varint(out, (index - last) as u128);
+        put_varint(out, (index - last_index) as u128);
         put_varint(out, count.into());
-        last = index;
+        last_index = index;
     }
 }
 
@@ -68,11 +68,11 @@ fn histogram(packed: &mut Packed<'_>) -> Result<Histogram, Torn> {
     for _ in 0..count {
         let step = usize::try_from(packed.number()?).unwrap_or(usize::MAX);
         index = usize::saturating_add(index, step);
-        let low = Histogram::lower_edge(index).ok_or_else(|| Torn::new("no such bucket"))?;
-        buckets.push((low, packed.number()?));
+        let edge = Histogram::lower_edge(index).ok_or_else(|| Torn::new("no such bucket"))?;
+        buckets.push((edge, packed.number()?));
     }
-    let some = |value: u64| (count > 0).then_some(value);
-    Histogram::from_parts(buckets, sum, some(min), some(max)).map_err(Torn::new)
+    let if_any = |value: u64| (count > 0).then_some(value);
+    Histogram::from_parts(buckets, sum, if_any(min), if_any(max)).map_err(Torn::new)
 }
 
 #[cfg(test)]

@@ -37,12 +37,15 @@ pub(crate) struct Live {
 impl Live {
     /// Adds a point; returns whether a write is due.
     pub fn push(&mut self, point: &Point<'_>) -> bool {
-        let same = |s: &Series| s.name == point.workload && s.replicate == point.replicate;
         // Usually the latest series.
-        let index = self.waiting.iter().rposition(same).unwrap_or_else(|| {
-            self.waiting.push(Series::new(point.workload, point.replicate, point.start_ns));
-            self.waiting.len() - 1
-        });
+        let index = self
+            .waiting
+            .iter()
+            .rposition(|s| s.name == point.workload && s.replicate == point.replicate)
+            .unwrap_or_else(|| {
+                self.waiting.push(Series::new(point.workload, point.replicate, point.start_ns));
+                self.waiting.len() - 1
+            });
         self.waiting[index].push(point.t_ns, point.values);
         self.since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE
     }

@@ -44,13 +44,13 @@ fn is_damaged(directory: &Directory) -> bool {
 
 /// Writes a new id atomically, unless another process was faster. Replaces a damaged file.
 fn make(directory: &Directory) -> Result<(), StoreError> {
-    let failed = |source| StoreError::Io { path: directory.path().join(FILE), source };
+    let io_error = |source| StoreError::Io { path: directory.path().join(FILE), source };
     let id: String = random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
     let (file, draft) = (OsStr::new(FILE), OsString::from(format!("{FILE}.{id}")));
     let write = || {
-        let mut out = directory.create_new(&draft)?;
-        out.write_all(format!("{id}\n").as_bytes())?;
-        out.sync_all()?;
+        let mut draft_file = directory.create_new(&draft)?;
+        draft_file.write_all(format!("{id}\n").as_bytes())?;
+        draft_file.sync_all()?;
         match directory.link(&draft, file) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && !is_damaged(directory) => Ok(()),
             // If the file is damaged or the file system has no hard links, the last of two
@@ -59,10 +59,10 @@ fn make(directory: &Directory) -> Result<(), StoreError> {
             Ok(()) => Ok(()),
         }
     };
-    let done = write().map_err(failed);
+    let result = write().map_err(io_error);
     // Missing if nothing was written, or if it was renamed.
     let _ = directory.remove(&draft);
-    done
+    result
 }
 
 #[cfg(test)]

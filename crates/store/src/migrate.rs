@@ -9,7 +9,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use record::{Finding, FindingKind, Level, Metric, Origin, OriginKind, Run, Series, Unit};
+use record::{Finding, FindingKind, Level, Metric, OriginKind, Run, Series, Unit};
 use rusqlite::{Connection, Row, params};
 
 use crate::pack::{Packed, Torn, squeeze};
@@ -92,9 +92,9 @@ struct Old {
 }
 
 fn old(row: &Row<'_>) -> rusqlite::Result<Old> {
-    let text = |column| row.get::<_, Option<String>>(column).map(Option::unwrap_or_default);
+    let text_of = |column| row.get::<_, Option<String>>(column).map(Option::unwrap_or_default);
     let place = RunTarget {
-        target: text(4)?,
+        target: text_of(4)?,
         path: row.get(5)?,
         drive: row.get(6)?,
         vendor: row.get(7)?,
@@ -103,12 +103,12 @@ fn old(row: &Row<'_>) -> rusqlite::Result<Old> {
         key: None,
     };
     let summary = Summary {
-        id: text(0)?,
+        id: text_of(0)?,
         machine: None,
         started_ms: row.get(1)?,
-        started: text(2)?,
+        started: text_of(2)?,
         start_known: true,
-        method: text(3)?,
+        method: text_of(3)?,
         place,
         complete: row.get::<_, Option<bool>>(10)?.unwrap_or(false),
         cut_short: row.get(11)?,
@@ -127,14 +127,14 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
                       complete, cut_short, body, writer_pid, writer_start, writer_boot
                FROM run_1 WHERE number = ?";
     let Old { body, writer, summary } = conn.prepare_cached(sql)?.query_row([number], old)?;
-    let mut lost = 0;
-    let metrics = metrics(conn, number, &mut lost)?;
-    let series = series(conn, number, &mut lost)?;
+    let mut damaged = 0;
+    let metrics = metrics(conn, number, &mut damaged)?;
+    let series = series(conn, number, &mut damaged)?;
     let (kind, entry, metrics) = match Run::parse(&body) {
         Ok(run) => {
             let (mut run, kind) = of_kind(Run { metrics, ..run });
-            run.warnings.extend(damage(lost));
-            (kind, Entry::of(&run).map_err(rows::torn)?, run.metrics)
+            run.warnings.extend(damage(damaged));
+            (kind, Entry::from_run(&run).map_err(rows::torn)?, run.metrics)
         }
         Err(_) => (Kind::Measured, Entry::torn(summary, squeeze(body.as_bytes())), metrics),
     };
@@ -153,12 +153,14 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
 /// The run, and how it entered the store.
 fn of_kind(run: Run) -> (Run, Kind) {
     // Version 1 marked records from other ssdyno installations as another tool's.
-    let carried = |origin: &Origin| {
-        let own = origin.tool.as_deref() == Some("ssdyno");
-        origin.kind == OriginKind::Imported && own && origin.command.is_none()
-    };
     let (kind, origin) = match run.origin {
-        Some(origin) if carried(&origin) => (Kind::Carried, None),
+        Some(origin)
+            if origin.kind == OriginKind::Imported
+                && origin.tool.as_deref() == Some("ssdyno")
+                && origin.command.is_none() =>
+        {
+            (Kind::Carried, None)
+        }
         None => (Kind::Measured, None),
         origin => (Kind::Imported, origin),
     };
@@ -194,14 +196,14 @@ fn metrics(conn: &Connection, number: i64, lost: &mut usize) -> rusqlite::Result
                WHERE run = ? ORDER BY position";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([number])?;
-    let mut all = Vec::new();
+    let mut metrics = Vec::new();
     while let Some(row) = rows.next()? {
         match metric(row, lost) {
-            Ok(metric) => all.push(metric),
+            Ok(metric) => metrics.push(metric),
             Err(error) => count(lost, error)?,
         }
     }
-    Ok(all)
+    Ok(metrics)
 }
 
 fn metric(row: &Row<'_>, lost: &mut usize) -> rusqlite::Result<Metric> {
@@ -231,7 +233,7 @@ fn series(conn: &Connection, number: i64, lost: &mut usize) -> rusqlite::Result<
 /// values, all little-endian.
 fn unpack_1(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn> {
     let mut packed = Packed(data);
-    let text = |packed: &mut Packed<'_>| -> Result<String, Torn> {
+    let read_text = |packed: &mut Packed<'_>| -> Result<String, Torn> {
         let length = packed.take(2)?;
         let length = u16::from_le_bytes([length[0], length[1]]);
         String::from_utf8(packed.take(length.into())?.to_vec()).map_err(Torn::new)
@@ -241,15 +243,16 @@ fn unpack_1(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn>
         packed.take(bytes)?.as_chunks().0.iter().map(|t| u64::from_le_bytes(*t)).collect();
     let mut columns = Vec::new();
     while !packed.is_empty() {
-        let (name, unit) = (text(&mut packed)?, text(&mut packed)?);
+        let (name, unit) = (read_text(&mut packed)?, read_text(&mut packed)?);
         let unit = Unit::named(&unit);
         let values = unpack_values(packed.take(bytes)?)?;
         columns.push((name, unit, values));
     }
     for (i, t) in times.into_iter().enumerate() {
-        let value = |values: &[f64]| values.get(i).copied().filter(|v| v.is_finite());
-        let point: Vec<_> =
-            columns.iter().map(|(n, unit, values)| (n.as_str(), *unit, value(values))).collect();
+        let point = columns.iter().map(|(name, unit, values)| {
+            (name.as_str(), *unit, values.get(i).copied().filter(|v| v.is_finite()))
+        });
+        let point: Vec<_> = point.collect();
         series.push(t, &point);
     }
     Ok(())

@@ -17,6 +17,6 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
 /// directory of the store itself.
 pub(crate) fn make_directory(file: &Path) -> Result<Directory, StoreError> {
     let dir = directory_of(file);
-    let failed = |source| StoreError::Io { path: dir.to_path_buf(), source };
-    Directory::create(dir, 0o700).map_err(failed)
+    Directory::create(dir, 0o700)
+        .map_err(|source| StoreError::Io { path: dir.to_path_buf(), source })
 }

@@ -29,13 +29,13 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// The entry of a local run; fails if it could not be found or read again.
-    pub fn of(run: &Run) -> Result<Entry, StoreError> {
+    pub fn from_run(run: &Run) -> Result<Entry, StoreError> {
         let json = serde_json::to_string(&without_bulk(run));
         Entry::with_body(run, &json.map_err(|e| StoreError::Unfit(e.to_string()))?)
     }
 
     /// The entry of a record from elsewhere.
-    pub fn of_document(document: &Document) -> Result<Entry, StoreError> {
+    pub fn from_document(document: &Document) -> Result<Entry, StoreError> {
         let json = document.body().map_err(|e| StoreError::Unfit(e.to_string()))?;
         Entry::with_body(document.run(), &json)
     }
@@ -50,7 +50,7 @@ impl Entry {
         if json.len().max(latencies.len()) > RECORD_BYTES_MAX {
             return Err(StoreError::TooLarge);
         }
-        let summary = Summary::of(run)?;
+        let summary = Summary::from_run(run)?;
         Ok(Entry { summary, body: squeeze(json.as_bytes()), latencies: squeeze(&latencies) })
     }
 }
@@ -256,29 +256,29 @@ impl Stored {
 
 /// The whole record and its writer. If it is damaged, the error names the run and the part.
 pub(crate) fn read(conn: &Connection, number: i64) -> rusqlite::Result<Option<Stored>> {
-    let part = |name: &'static str| move |e| named(number, name, e);
+    let in_part = |name: &'static str| move |e| named(number, name, e);
     let sql = "SELECT writer_pid, writer_start, writer_boot, kind, hash, body, latencies
                FROM run JOIN record ON record.run = run.number WHERE number = ?";
     let mut statement = conn.prepare_cached(sql)?;
-    let found = statement.query_row([number], |row| stored(row, number)).optional();
-    let Some(mut stored) = found.map_err(part("record"))? else { return Ok(None) };
+    let row = statement.query_row([number], |row| stored(row, number)).optional();
+    let Some(mut stored) = row.map_err(in_part("record"))? else { return Ok(None) };
     let run = &mut stored.run;
     run.number = Some(number);
     if run.metrics.is_empty() {
-        run.metrics = metrics(conn, number).map_err(part("metrics"))?;
+        run.metrics = metrics(conn, number).map_err(in_part("metrics"))?;
     }
     if run.series.is_empty() {
-        run.series = series(conn, number).map_err(part("series"))?;
+        run.series = series(conn, number).map_err(in_part("series"))?;
     }
     Ok(Some(stored))
 }
 
 fn stored(row: &Row<'_>, number: i64) -> rusqlite::Result<Stored> {
-    let blob = |column| expand(row.get_ref(column)?.as_blob()?).map_err(torn);
-    let body = String::from_utf8(blob(5)?).map_err(torn)?;
+    let expanded = |column| expand(row.get_ref(column)?.as_blob()?).map_err(torn);
+    let body = String::from_utf8(expanded(5)?).map_err(torn)?;
     let mut run = Run::parse(&body).map_err(torn)?;
     if run.latencies.is_empty() {
-        let unpacked = blob(6).and_then(|data| latencies::unpack(&data).map_err(torn));
+        let unpacked = expanded(6).and_then(|data| latencies::unpack(&data).map_err(torn));
         run.latencies = unpacked.map_err(|e| named(number, "latencies", e))?;
     }
     let kind = Kind::named(row.get_ref(3)?.as_str()?);
@@ -321,31 +321,35 @@ pub(crate) fn metrics_at(
     positions: &[u8],
 ) -> rusqlite::Result<Vec<Metric>> {
     let mut statement = conn.prepare_cached(&format!("{METRIC} WHERE run = ? AND position = ?"))?;
-    let mut all = Vec::new();
+    let mut metrics = Vec::new();
     for position in positions.as_chunks().0 {
         let position = u16::from_le_bytes(*position);
-        let found = statement.query_row(params![number, position], metric).optional()?;
-        all.extend(found.map(|metric| Metric { samples: Vec::new(), ..metric }));
+        metrics.extend(
+            statement
+                .query_row(params![number, position], metric)
+                .optional()?
+                .map(|metric| Metric { samples: Vec::new(), ..metric }),
+        );
     }
-    Ok(all)
+    Ok(metrics)
 }
 
 fn metric(row: &Row<'_>) -> rusqlite::Result<Metric> {
-    let position = |torn: Torn| match row.get::<_, i64>(7) {
+    let with_position = |torn: Torn| match row.get::<_, i64>(7) {
         Ok(position) => torn.within(format_args!("metric {position}")),
         Err(_) => torn,
     };
-    let wrong = |why: String| self::torn(position(Torn(why)));
+    let row_error = |why: String| self::torn(with_position(Torn(why)));
     let unit = Unit::named(row.get_ref(1)?.as_str()?);
-    let value = |column| -> rusqlite::Result<Option<f64>> {
+    let number_of = |column| -> rusqlite::Result<Option<f64>> {
         let value: Option<f64> = row.get(column)?;
         let finite = value.is_none_or(f64::is_finite);
-        if finite { Ok(value) } else { Err(wrong("a non-finite value".into())) }
+        if finite { Ok(value) } else { Err(row_error("a non-finite value".into())) }
     };
-    let (own, low, high) = (value(2)?, value(3)?, value(4)?);
+    let (own, low, high) = (number_of(2)?, number_of(3)?, number_of(4)?);
     let samples = match row.get_ref(6)?.as_blob_or_null()? {
         None => own.into_iter().collect(),
-        Some(packed) => unpack_values(packed).map_err(|e| self::torn(position(e)))?,
+        Some(packed) => unpack_values(packed).map_err(|e| self::torn(with_position(e)))?,
     };
     let covers = row.get_ref(8)?.as_str_or_null()?.map(Covers::named);
     let (name, n, runs) = (row.get(0)?, row.get(5)?, row.get(9)?);
@@ -401,7 +405,7 @@ pub(crate) fn torn(why: impl Display) -> rusqlite::Error {
 /// Prefixes a read error with the run and the part.
 fn named(number: i64, part: &str, error: rusqlite::Error) -> rusqlite::Error {
     use rusqlite::Error::*;
-    let why = match error {
+    let reason = match error {
         FromSqlConversionFailure(_, _, why) if why.to_string().starts_with("run ") => {
             return FromSqlConversionFailure(0, Type::Blob, why);
         }
@@ -411,5 +415,5 @@ fn named(number: i64, part: &str, error: rusqlite::Error) -> rusqlite::Error {
         }
         other => return other,
     };
-    torn(format_args!("run {number}, {part}: {why}"))
+    torn(format_args!("run {number}, {part}: {reason}"))
 }

@@ -45,29 +45,29 @@ pub(crate) fn version(conn: &Connection) -> rusqlite::Result<u32> {
 /// Migrates the store to the last of `steps`, in one transaction. Returns whether an existing store
 /// was migrated, rather than a new one created.
 pub(crate) fn migrate(conn: &mut Connection, steps: &[Step]) -> rusqlite::Result<bool> {
-    let known = steps.len() as u32;
-    let before = version(conn)?;
-    if before >= known {
+    let last_version = steps.len() as u32;
+    let old_version = version(conn)?;
+    if old_version >= last_version {
         return Ok(false);
     }
-    let new = before == 0;
-    let tx = conn.transaction_with_behavior(if new { Deferred } else { Immediate })?;
-    if new {
+    let is_new = old_version == 0;
+    let tx = conn.transaction_with_behavior(if is_new { Deferred } else { Immediate })?;
+    if is_new {
         // Lets `remove` free space. It must be set before the file has its first page, so this
         // statement takes the lock instead of BEGIN. It must also be in the same transaction as the
         // rest: otherwise a kill could leave a file not marked as ours.
         tx.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
     // Another process may have migrated while this one waited for the lock.
-    let done = version(&tx)? as usize;
-    for step in steps.iter().skip(done) {
+    let current = version(&tx)? as usize;
+    for step in steps.iter().skip(current) {
         tx.execute_batch(step.sql)?;
         (step.rows)(&tx)?;
     }
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-    tx.pragma_update(None, "user_version", known.max(done as u32))?;
+    tx.pragma_update(None, "user_version", last_version.max(current as u32))?;
     tx.commit()?;
-    Ok(!new)
+    Ok(!is_new)
 }
 
 #[cfg(test)]

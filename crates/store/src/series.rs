@@ -20,22 +20,23 @@ use crate::pack::{Packed, Torn, put_text, put_varint};
 /// Packs the times and columns of some points of a series. Name, replicate and start have their own
 /// database columns.
 pub(crate) fn pack(series: &Series, points: Range<usize>) -> Vec<u8> {
-    let mut out = Vec::with_capacity((1 + series.columns.len()) * (points.len() * 8 + 32));
-    let mut last = 0u64;
+    let mut packed = Vec::with_capacity((1 + series.columns.len()) * (points.len() * 8 + 32));
+    let mut last_t = 0u64;
     for t in &series.t_ns[points.clone()] {
         // Times ascend; otherwise the step wraps around and back.
-        put_varint(&mut out, t.wrapping_sub(last).into());
-        last = *t;
+        put_varint(&mut packed, t.wrapping_sub(last_t).into());
+        last_t = *t;
     }
     for column in &series.columns {
-        put_text(&mut out, &column.name);
-        put_text(&mut out, column.unit.name());
-        let known = |i: usize| column.values.get(i).copied().flatten().filter(|v| v.is_finite());
-        let value = |i: usize| known(i).unwrap_or(f64::NAN);
-        let bytes: Vec<[u8; 8]> = points.clone().map(|i| value(i).to_le_bytes()).collect();
-        (0..8).for_each(|plane| out.extend(bytes.iter().map(|b| b[plane])));
+        put_text(&mut packed, &column.name);
+        put_text(&mut packed, column.unit.name());
+        let number_of =
+            |i: usize| column.values.get(i).copied().flatten().filter(|v| v.is_finite());
+        let bytes: Vec<[u8; 8]> =
+            points.clone().map(|i| number_of(i).unwrap_or(f64::NAN).to_le_bytes()).collect();
+        (0..8).for_each(|plane| packed.extend(bytes.iter().map(|b| b[plane])));
     }
-    out
+    packed
 }
 
 /// Appends a packed piece of `points` points to `series`. Missing columns are `null`.
@@ -70,8 +71,8 @@ pub(crate) fn unpack_onto(series: &mut Series, points: usize, data: &[u8]) -> Re
 }
 
 fn column_of<'a>(series: &'a mut Series, name: &str, unit: Unit) -> &'a mut Column {
-    let known = series.columns.iter().position(|c| c.name == name);
-    let index = known.unwrap_or_else(|| {
+    let index = series.columns.iter().position(|c| c.name == name);
+    let index = index.unwrap_or_else(|| {
         series.columns.push(Column { name: name.to_string(), unit, values: Vec::new() });
         series.columns.len() - 1
     });

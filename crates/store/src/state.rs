@@ -30,10 +30,10 @@ pub struct LastState {
 impl LastState {
     /// Whether the drive reports more bytes written now than after that run, beyond the tolerance.
     pub fn was_written_since(&self, drive: &DriveIdentity) -> bool {
-        let now = drive.health.written_bytes.zip(self.written_bytes);
-        let more = now.map(|(now, then)| now.saturating_sub(then));
-        let most = SHARE * drive.bytes.unwrap_or(0) as f64;
-        more.is_some_and(|more| more as f64 > most)
+        let amounts = drive.health.written_bytes.zip(self.written_bytes);
+        let increase = amounts.map(|(amounts, then)| amounts.saturating_sub(then));
+        let tolerance = SHARE * drive.bytes.unwrap_or(0) as f64;
+        increase.is_some_and(|increase| increase as f64 > tolerance)
     }
 }
 
@@ -53,15 +53,20 @@ pub(crate) fn last(
                WHERE kind = 'measured' OR started_ms = (SELECT max(started_ms) FROM change)
                ORDER BY number DESC LIMIT 1";
     let mut statement = conn.prepare(sql)?;
-    let found = statement.query_row(params![key.text, number], |row| {
-        let state = state(row.get_ref(0)?.as_str()?);
-        let whole = row.get::<_, bool>(2)? && row.get::<_, bool>(3)?;
-        let known = whole && state != State::Unknown;
-        let written: Option<i64> = row.get(4)?;
-        let written_bytes = written.and_then(|bytes| u64::try_from(bytes).ok());
-        Ok(known.then_some(LastState { state, as_of: row.get(1)?, written_bytes }))
-    });
-    Ok(found.optional()?.flatten())
+    Ok(statement
+        .query_row(params![key.text, number], |row| {
+            let state = state(row.get_ref(0)?.as_str()?);
+            let is_whole = row.get::<_, bool>(2)? && row.get::<_, bool>(3)?;
+            let bytes: Option<i64> = row.get(4)?;
+            let written_bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
+            Ok((is_whole && state != State::Unknown).then_some(LastState {
+                state,
+                as_of: row.get(1)?,
+                written_bytes,
+            }))
+        })
+        .optional()?
+        .flatten())
 }
 
 fn state(word: &str) -> State {

@@ -73,9 +73,9 @@ impl Store {
     pub fn open(path: Option<&Path>) -> Result<Store, StoreError> {
         let path = path.map_or_else(place::default_path, |path| Ok(path.to_path_buf()))?;
         let directory = place::make_directory(&path)?;
-        let named = path.file_name().map(|name| directory.path().join(name));
+        let real_path = path.file_name().map(|name| directory.path().join(name));
         // Without a name, it is a directory, and refused as such.
-        let path = named.unwrap_or(path);
+        let path = real_path.unwrap_or(path);
         let journal = file::journal_for(&path);
         Store::open_as(directory.owner(), path, journal)
     }
@@ -101,8 +101,8 @@ impl Store {
     }
 
     fn open_as(owner: Option<Owner>, path: PathBuf, journal: Journal) -> Result<Store, StoreError> {
-        let opened = act(owner, &path, || file::open(&path, journal))?;
-        let mut store = Store::on(path, opened);
+        let file = act(owner, &path, || file::open(&path, journal))?;
+        let mut store = Store::on(path, file);
         store.owner = owner;
         Ok(store)
     }
@@ -136,7 +136,7 @@ impl Store {
 
     /// Like [`Store::begin`], for a run that is in progress while process `pid` lives.
     pub fn begin_for(&mut self, run: &Run, pid: u32) -> Result<i64, StoreError> {
-        let entry = Entry::of(run)?;
+        let entry = Entry::from_run(run)?;
         let writer = Writer::of_process(pid);
         if !self.read(|conn| find::with_id(conn, &run.id))?.is_empty() {
             return Err(StoreError::Unfit(format!("the id {} is taken", run.id)));
@@ -154,8 +154,8 @@ impl Store {
     /// Stores one interval of a run begun by this process. Points are written about once a second;
     /// if that fails, they are kept and written a second later.
     pub fn append(&mut self, number: i64, point: &Point<'_>) -> Result<(), StoreError> {
-        let missing = || StoreError::NoSuchRun(number.to_string());
-        if self.begun.get_mut(&number).ok_or_else(missing)?.push(point) {
+        let not_found = || StoreError::NoSuchRun(number.to_string());
+        if self.begun.get_mut(&number).ok_or_else(not_found)?.push(point) {
             self.flush(number)?;
         }
         Ok(())
@@ -165,20 +165,20 @@ impl Store {
     pub fn flush(&mut self, number: i64) -> Result<(), StoreError> {
         let Some(mut live) = self.begun.remove(&number) else { return Ok(()) };
         let waits = live.pieces().next().is_some();
-        let put = |tx: &Transaction<'_>| put_pieces(tx, number, &live);
-        let done = if waits { self.write(Fsync::Later, put) } else { Ok(()) };
-        if done.is_ok() {
+        let put_points = |tx: &Transaction<'_>| put_pieces(tx, number, &live);
+        let result = if waits { self.write(Fsync::Later, put_points) } else { Ok(()) };
+        if result.is_ok() {
             live.written()
         } else {
             live.postponed()
         }
         self.begun.insert(number, live);
-        done
+        result
     }
 
     /// Stores the current results of a run, except its series, which are appended.
     pub fn update(&mut self, run: &Run) -> Result<(), StoreError> {
-        let entry = Entry::of(run)?;
+        let entry = Entry::from_run(run)?;
         let number = self.own(&run.id)?;
         self.flush(number)?;
         self.write(Fsync::Later, |tx| {
@@ -190,17 +190,17 @@ impl Store {
     /// Stores the complete run durably. Series in the record replace those appended with the same
     /// name and replicate; other appended series are kept.
     pub fn finish(&mut self, run: &Run) -> Result<(), StoreError> {
-        let entry = Entry::of(run)?;
+        let entry = Entry::from_run(run)?;
         let number = self.own(&run.id)?;
         let live = self.begun.remove(&number).unwrap_or_default();
-        let done = self.write(Fsync::Now, |tx| {
+        let result = self.write(Fsync::Now, |tx| {
             put_pieces(tx, number, &live)?;
             put_all(tx, number, &entry, run)
         });
-        if done.is_err() {
+        if result.is_err() {
             self.begun.insert(number, live);
         }
-        done
+        result
     }
 
     /// Imports records in one transaction, which becomes durable at the latest when the next run is
@@ -213,9 +213,11 @@ impl Store {
         &mut self,
         documents: impl IntoIterator<Item = &'a Document>,
     ) -> Result<Vec<Entered>, StoreError> {
-        let all = documents.into_iter().map(|d| Ok((d, Entry::of_document(d)?)));
-        let all: Vec<_> = all.collect::<Result<_, StoreError>>()?;
-        self.write(Fsync::Later, |tx| all.iter().map(|(d, entry)| enter(tx, d, entry)).collect())
+        let entries = documents.into_iter().map(|d| Ok((d, Entry::from_document(d)?)));
+        let entries: Vec<_> = entries.collect::<Result<_, StoreError>>()?;
+        self.write(Fsync::Later, |tx| {
+            entries.iter().map(|(d, entry)| enter(tx, d, entry)).collect()
+        })
     }
 
     /// Makes everything written so far durable.
@@ -327,13 +329,14 @@ impl Store {
             // A drive's serial numbers are removed with its last run.
             tx.execute("DELETE FROM place WHERE id NOT IN (SELECT place FROM run)", []).map(drop)
         })?;
-        let returned = || file::return_free_pages(&self.conn);
-        act(self.owner, &self.path, || returned().map_err(|e| StoreError::sql(&self.path, e)))
+        let return_pages = || file::return_free_pages(&self.conn);
+        act(self.owner, &self.path, || return_pages().map_err(|e| StoreError::sql(&self.path, e)))
     }
 
     fn stored(&self, number: i64) -> Result<Stored, StoreError> {
-        let missing = || StoreError::NoSuchRun(number.to_string());
-        let mut stored = self.read(|conn| rows::read(conn, number))?.ok_or_else(missing)?;
+        let mut stored = self
+            .read(|conn| rows::read(conn, number))?
+            .ok_or_else(|| StoreError::NoSuchRun(number.to_string()))?;
         let run = &mut stored.run;
         let (_, cut_short) =
             find::standing(run.complete, run.cut_short.take(), stored.writer.as_ref());
@@ -349,8 +352,8 @@ impl Store {
     fn own(&self, id: &str) -> Result<i64, StoreError> {
         let sql = "SELECT number FROM run
                    WHERE id = ?1 COLLATE NOCASE AND id = ?1 AND kind = 'measured'";
-        let found = self.read(|conn| conn.query_row(sql, [id], |row| row.get(0)).optional())?;
-        found.ok_or_else(|| StoreError::NoSuchRun(id.to_string()))
+        self.read(|conn| conn.query_row(sql, [id], |row| row.get(0)).optional())?
+            .ok_or_else(|| StoreError::NoSuchRun(id.to_string()))
     }
 
     /// A consistent snapshot, unaffected by other writers.
@@ -358,13 +361,13 @@ impl Store {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let look = || {
+        let query = || {
             let tx = self.conn.unchecked_transaction()?;
-            let found = work(&tx)?;
+            let result = work(&tx)?;
             tx.finish()?;
-            Ok(found)
+            Ok(result)
         };
-        act(self.owner, &self.path, || look().map_err(|e| StoreError::sql(&self.path, e)))
+        act(self.owner, &self.path, || query().map_err(|e| StoreError::sql(&self.path, e)))
     }
 
     /// One transaction.
@@ -377,20 +380,24 @@ impl Store {
             return Err(StoreError::ReadOnly { path: self.path.clone(), why });
         }
         // A rollback journal that is not fsynced does not survive a power cut.
-        let later = sync == Fsync::Later && self.journal == Journal::Log;
-        let attempt = || {
+        let may_wait = sync == Fsync::Later && self.journal == Journal::Log;
+        let transact = || {
             // For the log, EXTRA equals FULL; with a rollback journal, a transaction is durable
             // only once the removal of that journal is.
-            self.conn.pragma_update(None, "synchronous", if later { "NORMAL" } else { "EXTRA" })?;
+            self.conn.pragma_update(
+                None,
+                "synchronous",
+                if may_wait { "NORMAL" } else { "EXTRA" },
+            )?;
             // Takes the lock immediately: a transaction that starts by reading may have to restart
             // at its first write.
             let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let done = work(&tx)?;
+            let result = work(&tx)?;
             tx.commit()?;
-            Ok(done)
+            Ok(result)
         };
         let (owner, path) = (self.owner, self.path.clone());
-        act(owner, &path, || attempt().map_err(|e| StoreError::sql(&path, e)))
+        act(owner, &path, || transact().map_err(|e| StoreError::sql(&path, e)))
     }
 }
 
@@ -441,7 +448,7 @@ fn put_all(tx: &Transaction<'_>, number: i64, entry: &Entry, run: &Run) -> rusql
 fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::Result<Entered> {
     let run = document.run();
     let hash = document.hash().map_err(rows::torn)?;
-    let in_progress = |run: &Run| !run.complete && run.cut_short.is_none();
+    let is_in_progress = |run: &Run| !run.complete && run.cut_short.is_none();
     let mut conflict = false;
     for number in find::with_id(tx, &run.id)? {
         // An unreadable copy counts as different content.
@@ -449,12 +456,12 @@ fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::
             conflict = true;
             continue;
         };
-        let unfinished = in_progress(&mine.run);
+        let unfinished = is_in_progress(&mine.run);
         let (running, cut_short) =
             find::standing(mine.run.complete, mine.run.cut_short.clone(), mine.writer.as_ref());
-        let mine = Stored { run: Run { cut_short, ..mine.run }, ..mine };
-        let same = mine.document().and_then(|mine| mine.hash()).map_err(rows::torn)? == hash;
-        if same || running || in_progress(run) {
+        let copy = Stored { run: Run { cut_short, ..mine.run }, ..mine };
+        let is_same = copy.document().and_then(|copy| copy.hash()).map_err(rows::torn)? == hash;
+        if is_same || running || is_in_progress(run) {
             return Ok(Entered { number, news: News::Known });
         }
         if unfinished {

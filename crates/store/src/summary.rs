@@ -33,8 +33,8 @@ impl Kind {
 
     /// The kind with that name. An unknown name counts as imported.
     pub(crate) fn named(name: &str) -> Kind {
-        let all = [Kind::Measured, Kind::Carried];
-        all.into_iter().find(|kind| kind.name() == name).unwrap_or(Kind::Imported)
+        let kinds = [Kind::Measured, Kind::Carried];
+        kinds.into_iter().find(|kind| kind.name() == name).unwrap_or(Kind::Imported)
     }
 
     /// The kind of an imported record.
@@ -65,13 +65,13 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Summarises a run; fails if its record could not be found again.
-    pub fn of(run: &Run) -> Result<Summary, StoreError> {
+    pub fn from_run(run: &Run) -> Result<Summary, StoreError> {
         if run.id.is_empty() {
             return Err(StoreError::Unfit("it has no id".into()));
         }
         let plan = run.plan.as_ref();
         let drive_bytes = run.target.drive.as_ref().and_then(|drive| drive.bytes);
-        let whole = run.target.bytes.is_some() && run.target.bytes == drive_bytes;
+        let is_whole = run.target.bytes.is_some() && run.target.bytes == drive_bytes;
         Ok(Summary {
             id: run.id.clone(),
             machine: run.environment.machine_id.clone(),
@@ -79,14 +79,14 @@ impl Summary {
             started: run.started.clone(),
             start_known: run.origin.as_ref().is_none_or(|origin| origin.start_known),
             method: run.method.clone(),
-            place: RunTarget::of(run),
+            place: RunTarget::from_run(run),
             complete: run.complete,
             cut_short: run.cut_short.clone(),
             answer: run.answer.as_ref().map(|answer| answer.headline.clone()),
             headline: headline(&run.metrics),
             state_after: run.state_after.to_string(),
             reads_only: plan.is_some_and(|p| p.write_bytes_max == 0 && p.destroys.is_none()),
-            whole_drive: run.target.kind == TargetKind::Device && whole,
+            whole_drive: run.target.kind == TargetKind::Device && is_whole,
             written_bytes: run.health_after.as_ref().and_then(|health| health.written_bytes),
         })
     }
@@ -121,7 +121,7 @@ pub(crate) struct RunTarget {
 }
 
 impl RunTarget {
-    fn of(run: &Run) -> RunTarget {
+    fn from_run(run: &Run) -> RunTarget {
         let target = &run.target;
         let drive = target.drive.as_ref();
         RunTarget {
@@ -143,10 +143,11 @@ impl RunTarget {
         let columns = columns.into_iter().chain([model.as_ref(), serial.as_ref(), key]);
         // As debug output, NULL differs from an empty text, and a comma in a text is in quotes.
         let words: Vec<String> = columns.map(|text| format!("{text:?}")).collect();
-        let whole = words.join(",");
+        let words_text = words.join(",");
         let sql = "SELECT id FROM place WHERE whole = ?";
-        let known = conn.prepare_cached(sql)?.query_row([&whole], |row| row.get(0)).optional()?;
-        if let Some(id) = known {
+        if let Some(id) =
+            conn.prepare_cached(sql)?.query_row([&words_text], |row| row.get(0)).optional()?
+        {
             return Ok(id);
         }
         let sql = "INSERT INTO place
@@ -154,7 +155,7 @@ impl RunTarget {
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
         let search = self.search();
         conn.prepare_cached(sql)?.execute(params![
-            target, path, drive, vendor, model, serial, key, weak, search, whole
+            target, path, drive, vendor, model, serial, key, weak, search, words_text
         ])?;
         Ok(conn.last_insert_rowid())
     }
@@ -163,8 +164,8 @@ impl RunTarget {
     fn search(&self) -> String {
         let maker: Vec<&str> =
             [&self.vendor, &self.model].into_iter().filter_map(|text| text.as_deref()).collect();
-        let others = [&self.serial, &self.drive, &self.path].into_iter().flatten();
-        let lines = [maker.join(" ")].into_iter().chain(others.cloned());
+        let names = [&self.serial, &self.drive, &self.path].into_iter().flatten();
+        let lines = [maker.join(" ")].into_iter().chain(names.cloned());
         lines.chain([self.target.clone()]).collect::<Vec<_>>().join("\n").to_lowercase()
     }
 }

@@ -5,8 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 /// The id of a word, which is inserted if new.
 pub(crate) fn put(conn: &Connection, text: &str) -> rusqlite::Result<i64> {
     let sql = "SELECT id FROM word WHERE text = ?";
-    let known = conn.prepare_cached(sql)?.query_row([text], |row| row.get(0)).optional()?;
-    if let Some(id) = known {
+    if let Some(id) = conn.prepare_cached(sql)?.query_row([text], |row| row.get(0)).optional()? {
         return Ok(id);
     }
     conn.prepare_cached("INSERT INTO word (text) VALUES (?)")?.execute([text])?;

@@ -42,11 +42,11 @@ const MAGICS: &[Magic] = &[
 /// Everything recognised in the first `bytes` of an image, except partition tables.
 pub(super) fn find<I: Image + ?Sized>(image: &I, bytes: u64) -> Vec<Content> {
     let fixed = MAGICS.iter().filter(|magic| is_at(image, magic.at, magic.bytes));
-    let mut found: Vec<Content> =
+    let mut contents: Vec<Content> =
         fixed.map(|magic| Content::new(magic.kind, label(image, magic.label))).collect();
-    let others = [ext(image), fat(image), exfat(image), swap(image), lvm(image), zfs(image)];
-    found.extend(others.into_iter().chain([raid(image, bytes), filecore(image)]).flatten());
-    found
+    let superblocks = [ext(image), fat(image), exfat(image), swap(image), lvm(image), zfs(image)];
+    contents.extend(superblocks.into_iter().chain([raid(image, bytes), filecore(image)]).flatten());
+    contents
 }
 
 fn is_at<I: Image + ?Sized>(image: &I, at: u64, magic: &[u8]) -> bool {
@@ -67,30 +67,35 @@ fn ext<I: Image + ?Sized>(image: &I) -> Option<Content> {
     if superblock.get(0x38..0x3a)? != b"\x53\xef" {
         return None;
     }
-    let feature = |at| u32_at(&superblock, at);
-    let (compatible, incompatible, read_only) = (feature(0x5c)?, feature(0x60)?, feature(0x64)?);
+    let features = |at| u32_at(&superblock, at);
+    let (compatible, incompatible, read_only) = (features(0x5c)?, features(0x60)?, features(0x64)?);
     // Extents, 64 bit, flexible groups and later; huge files, checksums, large directories and
     // later.
-    let later = incompatible & !0x1f != 0 || read_only & !0x07 != 0;
-    let kind = match () {
-        () if incompatible & 0x08 != 0 => "jbd",
-        () if later => "ext4",
-        () if compatible & 0x04 != 0 => "ext3",
-        () => "ext2",
+    let is_ext4 = incompatible & !0x1f != 0 || read_only & !0x07 != 0;
+    let kind = if incompatible & 0x08 != 0 {
+        "jbd"
+    } else if is_ext4 {
+        "ext4"
+    } else if compatible & 0x04 != 0 {
+        "ext3"
+    } else {
+        "ext2"
     };
     Some(Content::new(kind, label(image, (1024 + 0x78, 16))))
 }
 
 fn fat<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let sector = image.look(0, 512)?;
-    let is = |at: usize, text: &[u8]| sector.get(at..at + text.len()) == Some(text);
-    let at = match () {
-        () if is(0x52, b"FAT32   ") => 0x47,
-        () if is(0x36, b"FAT16   ") || is(0x36, b"FAT12   ") || is(0x36, b"FAT     ") => 0x2b,
-        () => return None,
+    let has_text = |at: usize, text: &[u8]| sector.get(at..at + text.len()) == Some(text);
+    let label_at = if has_text(0x52, b"FAT32   ") {
+        0x47
+    } else if [b"FAT16   ", b"FAT12   ", b"FAT     "].iter().any(|text| has_text(0x36, *text)) {
+        0x2b
+    } else {
+        return None;
     };
-    let named = label(image, (at, 11)).filter(|label| label != "NO NAME");
-    is(510, b"\x55\xaa").then(|| Content::new("vfat", named))
+    let name = label(image, (label_at, 11)).filter(|label| label != "NO NAME");
+    has_text(510, b"\x55\xaa").then(|| Content::new("vfat", name))
 }
 
 fn exfat<I: Image + ?Sized>(image: &I) -> Option<Content> {
@@ -107,10 +112,10 @@ fn exfat_label<I: Image + ?Sized>(image: &I) -> Option<String> {
     if !(9..=12).contains(&sector_bits) || sector_bits + cluster_bits > 25 {
         return None;
     }
-    let before = u64::from(root.checked_sub(2)?) << cluster_bits;
-    let entries = image.look((u64::from(heap) + before) << sector_bits, 4096)?;
-    let mut used = entries.chunks(32).take_while(|entry| entry[0] != 0);
-    let entry = used.find(|entry| entry[0] == 0x83)?;
+    let clusters = u64::from(root.checked_sub(2)?) << cluster_bits;
+    let entries = image.look((u64::from(heap) + clusters) << sector_bits, 4096)?;
+    let mut entries = entries.chunks(32).take_while(|entry| entry[0] != 0);
+    let entry = entries.find(|entry| entry[0] == 0x83)?;
     let units = entry[2..24].chunks(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
     let text: Vec<u16> = units.take(usize::from(entry[1])).collect();
     let text = String::from_utf16_lossy(&text);
@@ -123,16 +128,19 @@ fn exfat_label<I: Image + ?Sized>(image: &I) -> Option<String> {
 fn swap<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let magics: [&[u8]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
     let pages = [4u64, 8, 16, 32, 64].map(|kib| (kib << 10) - 10);
-    let found = pages.iter().any(|at| magics.iter().any(|magic| is_at(image, *at, magic)));
-    found.then(|| Content::new("swap", label(image, (1052, 16))))
+    pages
+        .iter()
+        .any(|at| magics.iter().any(|magic| is_at(image, *at, magic)))
+        .then(|| Content::new("swap", label(image, (1052, 16))))
 }
 
 /// The label of a physical volume is in one of the first four sectors.
 fn lvm<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let sectors = image.look(0, 4 * 512)?;
-    let found =
-        sectors.chunks(512).any(|s| s.starts_with(b"LABELONE") && &s[24..32] == b"LVM2 001");
-    found.then(|| Content::new("LVM2_member", None))
+    sectors
+        .chunks(512)
+        .any(|s| s.starts_with(b"LABELONE") && &s[24..32] == b"LVM2 001")
+        .then(|| Content::new("LVM2_member", None))
 }
 
 /// md: version 1.1 at the start, 1.2 after 4 KiB, 1.0 and 0.90 near the end.
@@ -142,19 +150,20 @@ fn raid<I: Image + ?Sized>(image: &I, bytes: u64) -> Option<Content> {
     let version_0_90 = (bytes & !0xffff).saturating_sub(0x1_0000);
     let magic = 0xa92b_4efc_u32.to_le_bytes();
     let places = [0, 4096, version_1_0, version_0_90];
-    let at = places.into_iter().find(|at| is_at(image, *at, &magic))?;
-    let named = (at != version_0_90).then(|| label(image, (at.checked_add(32)?, 32))).flatten();
-    Some(Content::new("linux_raid_member", named))
+    let place = places.into_iter().find(|at| is_at(image, *at, &magic))?;
+    let name =
+        (place != version_0_90).then(|| label(image, (place.checked_add(32)?, 32))).flatten();
+    Some(Content::new("linux_raid_member", name))
 }
 
 /// The uberblocks of the first ZFS label: magic number, then version, in the writer's byte order.
 fn zfs<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let ring = image.look(128 << 10, 128 << 10)?;
-    let found = ring.chunks(1024).any(|block| {
+    let is_zfs = ring.chunks(1024).any(|block| {
         let magic = 0x00ba_b10c_u64;
         block[..8] == magic.to_le_bytes() || block[..8] == magic.to_be_bytes()
     });
-    found.then(|| Content::new("zfs_member", None))
+    is_zfs.then(|| Content::new("zfs_member", None))
 }
 
 /// FileCore, the file system of RISC OS: a boot block at 0xC00 whose last byte is the sum of the
@@ -162,11 +171,11 @@ fn zfs<I: Image + ?Sized>(image: &I) -> Option<Content> {
 fn filecore<I: Image + ?Sized>(image: &I) -> Option<Content> {
     let block = image.look(0xc00, 512)?;
     let (sum, body) = block.split_last()?;
-    let total =
+    let checksum =
         body.iter().rev().fold(0u32, |sum, byte| (sum & 0xff) + (sum >> 8) + u32::from(*byte));
     let sector_bits = block[0x1c0];
     let plausible = (8..=12).contains(&sector_bits) && block[0x1c1] > 0;
-    (plausible && total & 0xff == u32::from(*sum)).then(|| Content::new("filecore", None))
+    (plausible && checksum & 0xff == u32::from(*sum)).then(|| Content::new("filecore", None))
 }
 
 #[cfg(test)]

@@ -64,44 +64,44 @@ pub(crate) fn part<I: Image + ?Sized>(image: &I, start: u64, bytes: u64) -> Vec<
 }
 
 fn outer<I: Image + ?Sized>(image: &I, bytes: u64, block: u32) -> (Vec<Content>, Vec<Entry>) {
-    let mut found = magic::find(image, bytes);
+    let mut contents = magic::find(image, bytes);
     // These boot sectors end like a partition table.
     let boot_sector =
-        found.iter().any(|f| ["vfat", "exfat", "ntfs", "BitLocker"].contains(&&*f.kind));
+        contents.iter().any(|f| ["vfat", "exfat", "ntfs", "BitLocker"].contains(&&*f.kind));
     let table = partitions::find(image, bytes, block, boot_sector);
     let entries = table.map(|table| {
-        found.push(Content::new(table.kind, None));
+        contents.push(Content::new(table.kind, None));
         table.entries
     });
-    if found.is_empty() && !blank(image, bytes) {
-        found.push(Content::new("data", None));
+    if contents.is_empty() && !blank(image, bytes) {
+        contents.push(Content::new("data", None));
     }
-    (found, entries.unwrap_or_default())
+    (contents, entries.unwrap_or_default())
 }
 
 fn inside<I: Image + ?Sized>(image: &I, entry: &Entry) -> Vec<Content> {
-    let mut found = part(image, entry.start, entry.bytes);
-    if found.is_empty() {
-        found.push(Content::new("partition", None));
+    let mut contents = part(image, entry.start, entry.bytes);
+    if contents.is_empty() {
+        contents.push(Content::new("partition", None));
     }
-    for content in &mut found {
+    for content in &mut contents {
         content.partition = Some(entry.number);
         // Recognised contents have their own names.
         let kind = entry.kind.name().filter(|_| content.kind == "partition");
-        let named = || entry.name.as_deref().or(kind).map(printable);
-        content.label = content.label.take().or_else(named);
+        content.label =
+            content.label.take().or_else(|| entry.name.as_deref().or(kind).map(printable));
     }
-    found
+    contents
 }
 
 /// Whether the first MiB and the last 64 KiB are all zeros. Unreadable parts do not count as blank.
 fn blank<I: Image + ?Sized>(image: &I, bytes: u64) -> bool {
-    let zeros = |offset, length: u64| {
+    let is_zero = |offset, length: u64| {
         let look = image.look(offset, length as usize);
         look.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
     };
     let end = bytes.min(64 << 10);
-    zeros(0, bytes.min(1 << 20)) && zeros(bytes - end, end)
+    is_zero(0, bytes.min(1 << 20)) && is_zero(bytes - end, end)
 }
 
 /// The contents as one line: `gpt; 1: vfat 'EFI'; 2: ext4`.

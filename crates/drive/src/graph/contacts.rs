@@ -67,18 +67,18 @@ impl Graph {
     /// Whether anything is known to use a byte of a device or of its partitions, other than `node`
     /// and the devices under it.
     pub fn is_shared(&self, lower: &Node, node: &Node) -> bool {
-        let region = |node: &Node| node.number().and_then(|number| self.region_of(number));
-        let passed = self.descend(region(node).into_iter().collect()).passed;
-        region(lower).is_some_and(|place| self.has_claim(&place, &passed))
+        let region_of = |node: &Node| node.number().and_then(|number| self.region_of(number));
+        let passed = self.descend(region_of(node).into_iter().collect()).passed;
+        region_of(lower).is_some_and(|place| self.has_claim(&place, &passed))
     }
 
     /// Whether anything but loop devices, which claim nothing, uses a byte of a place.
     fn has_claim(&self, place: &Region, passed: &[DevNumber]) -> bool {
-        let is_claim = |use_: &&Use| match use_.user {
+        let mut claims = self.uses.iter().filter(|use_| match use_.user {
             User::Device { number, is_loop, .. } => !is_loop && !passed.contains(&number),
             _ => true,
-        };
-        self.uses.iter().filter(is_claim).any(|use_| use_.region.overlaps(place))
+        });
+        claims.any(|use_| use_.region.overlaps(place))
     }
 
     /// The contacts of places; the uses of the target itself first, then what stands on the devices
@@ -116,8 +116,8 @@ impl Graph {
         }
         words.extend(self.words_above(&above, &descent.passed));
         words.extend(self.words_of_guesses(&users_beside, &descent.passed));
-        let mut seen = HashSet::new();
-        words.retain(|text| seen.insert(text.clone()));
+        let mut texts = HashSet::new();
+        words.retain(|text| texts.insert(text.clone()));
         Contacts { uses: words, attached: self.attached(beside, &descent.passed) }
     }
 
@@ -128,15 +128,14 @@ impl Graph {
         place: &'a Place,
         passed: &'a [DevNumber],
     ) -> impl Iterator<Item = &'a Use> {
-        let is_other = move |use_: &&Use| match use_.user {
+        let uses = self.uses.iter().filter(|use_| use_.region.overlaps(&place.region));
+        uses.filter(move |use_| match use_.user {
             User::Device { number, thin, .. } => {
                 let is_neighbour = place.thin.is_some() && thin.is_some() && place.thin != thin;
                 !passed.contains(&number) && !is_neighbour
             }
             _ => true,
-        };
-        let uses = self.uses.iter().filter(|use_| use_.region.overlaps(&place.region));
-        uses.filter(is_other)
+        })
     }
 
     /// Unused devices, each with the reason for it, once each.
@@ -153,27 +152,29 @@ impl Graph {
             }
         }
         let disks: Vec<Node> = attached.iter().map(|other| other.node.disk()).collect();
-        let is_whole = |other: &Attached| other.node.partition().is_none();
-        let has_partition = |node: &Node| disks.iter().filter(|disk| *disk == node).count() > 1;
-        attached.retain(|other| !is_whole(other) || !has_partition(&other.node));
+        // A whole disk goes if one of its partitions is attached, too.
+        attached.retain(|other| {
+            let node = &other.node;
+            node.partition().is_some() || disks.iter().filter(|disk| *disk == node).count() <= 1
+        });
         attached
     }
 
     /// The uses of these devices and of those on them.
     fn words_above(&self, devices: &[DevNumber], passed: &[DevNumber]) -> Vec<String> {
-        let mut open = devices.to_vec();
-        let mut seen = passed.to_vec();
+        let mut numbers = devices.to_vec();
+        let mut visited = passed.to_vec();
         let mut words = Vec::new();
-        while let Some(number) = open.pop() {
-            if seen.contains(&number) {
+        while let Some(number) = numbers.pop() {
+            if visited.contains(&number) {
                 continue;
             }
-            seen.push(number);
+            visited.push(number);
             let container = Container::Device(number);
             for use_ in self.uses.iter().filter(|use_| use_.region.container == container) {
                 words.push(self.text(use_, ""));
                 if let User::Device { number, .. } = use_.user {
-                    open.push(number);
+                    numbers.push(number);
                 }
             }
         }
@@ -182,8 +183,8 @@ impl Graph {
 
     /// What a user without root should know of volumes that may only seem to share bytes.
     fn words_of_guesses(&self, users: &[DevNumber], passed: &[DevNumber]) -> Option<String> {
-        let is_guess = |number: &&DevNumber| self.layers.get(number).is_some_and(|l| l.is_guess);
-        let volume = users.iter().chain(passed).find(is_guess).filter(|_| !users.is_empty())?;
+        let mut volumes = users.iter().chain(passed).filter(|_| !users.is_empty());
+        let volume = volumes.find(|number| self.layers.get(number).is_some_and(|l| l.is_guess))?;
         Some(format!(
             "only root may ask the kernel where {} lies, so all of what it stands on counts",
             self.title(*volume)
@@ -191,23 +192,23 @@ impl Graph {
     }
 
     fn text(&self, use_: &Use, subject: &str) -> String {
-        let on = if subject.is_empty() { &use_.on } else { subject };
+        let name = if subject.is_empty() { &use_.on } else { subject };
         match &use_.user {
-            User::Mount { point, is_own: true } => format!("{on} is mounted at {point}"),
+            User::Mount { point, is_own: true } => format!("{name} is mounted at {point}"),
             User::Mount { point, is_own: false } => {
-                format!("{on} is mounted at {point} in another mount namespace")
+                format!("{name} is mounted at {point} in another mount namespace")
             }
-            User::FileSystem { kind } => format!("{on} has an active {kind} file system"),
-            User::FileOf { name } => format!("{on} contains the file under {name}"),
-            User::Swap => format!("{on} is swap"),
-            User::Cache => format!("{on} is a cache of bcache"),
+            User::FileSystem { kind } => format!("{name} has an active {kind} file system"),
+            User::FileOf { name } => format!("{name} contains the file under {name}"),
+            User::Swap => format!("{name} is swap"),
+            User::Cache => format!("{name} is a cache of bcache"),
             User::Metadata { of } => {
-                format!("{on} contains the table or label of {}", self.title(*of))
+                format!("{name} contains the table or label of {}", self.title(*of))
             }
-            User::Device { number, is_loop: true, .. } if !on.starts_with("/dev/") => {
-                format!("{} is backed by {on}", self.title(*number))
+            User::Device { number, is_loop: true, .. } if !name.starts_with("/dev/") => {
+                format!("{} is backed by {name}", self.title(*number))
             }
-            User::Device { number, .. } => format!("{on} is held by {}", self.title(*number)),
+            User::Device { number, .. } => format!("{name} is held by {}", self.title(*number)),
         }
     }
 }
@@ -215,9 +216,11 @@ impl Graph {
 /// Whether a device that stands on a place claims nothing there: a loop device whose file the kernel
 /// tells, or a volume over a whole thin pool, which LVM makes for each pool.
 fn is_attachment(use_: &Use, place: &Place) -> bool {
-    let is_known = |region: &Region| !region.container.is_unknown();
+    let has_container = |region: &Region| !region.container.is_unknown();
     match use_.user {
-        User::Device { is_loop: true, .. } => is_known(&use_.region) && is_known(&place.region),
+        User::Device { is_loop: true, .. } => {
+            has_container(&use_.region) && has_container(&place.region)
+        }
         User::Device { thin: None, .. } => place.thin.is_some(),
         _ => false,
     }

@@ -4,7 +4,7 @@
 //! its offset and size are the kernel's, but its name is text. It is believed if a file of the
 //! right size has it and no removed file can have had it; otherwise the file is unknown.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -36,9 +36,9 @@ impl Backing {
     pub fn read(machine: &Machine, spaces: &[Space], node: &Node) -> Option<Backing> {
         let name = name(node)?;
         let status = ask(machine, node);
-        let value = |file: &str| node.value::<u64>(&format!("loop/{file}")).unwrap_or(0);
-        let offset = status.map_or_else(|| value("offset"), |status| status.offset);
-        let limit = status.map_or_else(|| value("sizelimit"), |status| status.sizelimit);
+        let attribute = |file: &str| node.value::<u64>(&format!("loop/{file}")).unwrap_or(0);
+        let offset = status.map_or_else(|| attribute("offset"), |status| status.offset);
+        let limit = status.map_or_else(|| attribute("sizelimit"), |status| status.sizelimit);
         let to_end = (limit == 0).then(|| offset.saturating_add(node.bytes().unwrap_or(0)));
         let bytes = to_end.or_else(|| size_by_name(machine, spaces, &name, status?));
         let containers = match status {
@@ -75,8 +75,8 @@ fn size_by_name(
 ) -> Option<u64> {
     let file = FileNumber { device: status.device, inode: status.inode };
     let metas = spaces.iter().filter_map(|space| space.path(machine, name).metadata().ok());
-    let mut same = metas.filter(|meta| meta.is_file() && FileNumber::from_metadata(meta) == file);
-    same.next().map(|meta| meta.len())
+    let mut files = metas.filter(|meta| meta.is_file() && FileNumber::from_metadata(meta) == file);
+    files.next().map(|meta| meta.len())
 }
 
 /// The file with this name, if it has the right size.
@@ -112,10 +112,10 @@ fn ask(machine: &Machine, node: &Node) -> Option<LoopStatus> {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
     let path = node.path();
-    let is_block = |file: &File| file.metadata().is_ok_and(|m| m.file_type().is_block_device());
     // Opening anything but a block device may have effects.
     std::fs::symlink_metadata(&path).ok().filter(|m| m.file_type().is_block_device())?;
-    let file = options.open(path).ok().filter(is_block)?;
+    let file = options.open(path).ok()?;
+    file.metadata().ok().filter(|m| m.file_type().is_block_device())?;
     let number = std::os::unix::fs::MetadataExt::rdev(&file.metadata().ok()?);
-    (Some(DevNumber::of(number)) == node.number()).then(|| loop_status(&file).ok()).flatten()
+    (Some(DevNumber::from_dev(number)) == node.number()).then(|| loop_status(&file).ok()).flatten()
 }

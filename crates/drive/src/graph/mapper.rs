@@ -25,16 +25,16 @@ pub(crate) struct Segment {
 /// The segments of a table; `None` if it has a target whose bytes can be anywhere.
 pub(crate) fn segments(table: &DmTable) -> Option<Vec<Segment>> {
     let mut segments = Vec::new();
-    let mut next = 0usize;
+    let mut offset = 0usize;
     for _ in 0..table.segments {
-        let spec = table.bytes.get(next..)?;
-        let number = |at: usize| Some(u64::from_le_bytes(spec.get(at..at + 8)?.try_into().ok()?));
-        let start = number(0)?.checked_mul(SECTOR)?;
-        let bytes = number(8)?.checked_mul(SECTOR)?;
+        let spec = table.bytes.get(offset..)?;
+        let u64_at = |at: usize| Some(u64::from_le_bytes(spec.get(at..at + 8)?.try_into().ok()?));
+        let start = u64_at(0)?.checked_mul(SECTOR)?;
+        let bytes = u64_at(8)?.checked_mul(SECTOR)?;
         let kind = text(spec.get(24..40)?)?;
         let words: Vec<&str> = text(spec.get(40..)?)?.split_whitespace().collect();
         segments.extend(of_target(kind, &words, start, bytes)?);
-        next = u32::from_le_bytes(spec.get(20..24)?.try_into().ok()?) as usize;
+        offset = u32::from_le_bytes(spec.get(20..24)?.try_into().ok()?) as usize;
     }
     Some(segments)
 }
@@ -45,7 +45,7 @@ fn of_target(kind: &str, words: &[&str], start: u64, bytes: u64) -> Option<Vec<S
         let device = device.parse().ok()?;
         Some(Segment { start, bytes, device, offset, device_bytes, order })
     };
-    let whole = |device: &str, order: Order| segment(device, "0", u64::MAX, order);
+    let whole_device = |device: &str, order: Order| segment(device, "0", u64::MAX, order);
     match (kind, words) {
         ("error" | "zero", _) => Some(Vec::new()),
         ("linear", [device, sector, ..]) => {
@@ -59,14 +59,14 @@ fn of_target(kind: &str, words: &[&str], start: u64, bytes: u64) -> Option<Vec<S
         }
         ("striped", [count, _chunk, stripes @ ..]) => {
             let count = count.parse::<u64>().ok().filter(|count| *count > 0)?;
-            let each = stripes.chunks_exact(2).take(count as usize);
+            let pairs = stripes.chunks_exact(2).take(count as usize);
             let stripe = bytes.div_ceil(count);
-            each.map(|pair| segment(pair[0], pair[1], stripe, Order::Spread)).collect()
+            pairs.map(|pair| segment(pair[0], pair[1], stripe, Order::Spread)).collect()
         }
         // A volume outside the pool may have the blocks that were never written.
         ("thin", [pool, number, origin @ ..]) => {
-            let pool = whole(pool, Order::Thin(number.parse().ok()?))?;
-            let origin = origin.iter().map(|device| whole(device, Order::Spread));
+            let pool = whole_device(pool, Order::Thin(number.parse().ok()?))?;
+            let origin = origin.iter().map(|device| whole_device(device, Order::Spread));
             std::iter::once(Some(pool)).chain(origin).collect()
         }
         _ => None,

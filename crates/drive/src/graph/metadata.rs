@@ -29,9 +29,9 @@ impl Graph {
                 };
                 let Some(all) = self.region_of(device) else { continue };
                 let label = Region { end: piece.lower.start, ..all };
-                let first = labels.entry(device).or_insert((label, *volume));
-                if label.end < first.0.end {
-                    *first = (label, *volume);
+                let labelled = labels.entry(device).or_insert((label, *volume));
+                if label.end < labelled.0.end {
+                    *labelled = (label, *volume);
                 }
             }
         }
@@ -76,7 +76,7 @@ impl Graph {
 
     fn metadata(&self, region: Region, of: DevNumber) -> Option<Use> {
         let Container::Device(device) = region.container else { return None };
-        let on = self.node_at(&region).or_else(|| self.nodes.get(&device).cloned())?.path();
-        Some(Use { region, on, user: User::Metadata { of } })
+        let path = self.node_at(&region).or_else(|| self.nodes.get(&device).cloned())?.path();
+        Some(Use { region, on: path, user: User::Metadata { of } })
     }
 }

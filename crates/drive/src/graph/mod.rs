@@ -172,31 +172,31 @@ impl Graph {
         let loops = descent.passed.iter().filter_map(|number| self.layers.get(number));
         let loops = loops.filter(|layer| layer.backing.is_some());
         let pieces = loops.flat_map(|layer| &layer.pieces);
-        let mut lower: Vec<Node> = pieces.flat_map(|piece| self.nodes_at(&piece.lower)).collect();
-        lower.sort_by(|a, b| a.name.cmp(&b.name));
-        lower.dedup();
-        without_disks_of_partitions(&mut lower);
-        lower
+        let mut nodes: Vec<Node> = pieces.flat_map(|piece| self.nodes_at(&piece.lower)).collect();
+        nodes.sort_by(|a, b| a.name.cmp(&b.name));
+        nodes.dedup();
+        without_disks_of_partitions(&mut nodes);
+        nodes
     }
 
     fn descend(&self, from: Vec<Region>) -> Descent {
         let mut descent = Descent::default();
-        let top = |region| Place { region, thin: None };
-        let mut open: Vec<Place> = from.into_iter().map(top).collect();
-        while let Some(place) = open.pop() {
+        let place_of = |region| Place { region, thin: None };
+        let mut places: Vec<Place> = from.into_iter().map(place_of).collect();
+        while let Some(place) = places.pop() {
             if descent.places.contains(&place) {
                 continue;
             }
             if descent.places.len() >= PLACES_MAX {
                 // What is not followed may be anywhere.
-                descent.places.push(top(Region::unknown()));
+                descent.places.push(place_of(Region::unknown()));
                 break;
             }
             descent.places.push(place);
             let Container::Device(number) = place.region.container else { continue };
             descent.passed.push(number);
             let pieces = self.layers.get(&number).map_or(&[][..], |layer| &layer.pieces);
-            open.extend(pieces.iter().filter_map(|piece| {
+            places.extend(pieces.iter().filter_map(|piece| {
                 let thin = match piece.order {
                     Order::Thin(number) => Some(number),
                     Order::Linear | Order::Spread => None,
@@ -210,8 +210,8 @@ impl Graph {
     /// Name of a device: `dm-0 (vg-home)`.
     fn title(&self, number: DevNumber) -> String {
         let Some(node) = self.nodes.get(&number) else { return number.to_string() };
-        let own = node.text("dm/name").map(|own| format!(" ({own})"));
-        format!("{}{}", node.name, own.unwrap_or_default())
+        let volume = node.text("dm/name").map(|name| format!(" ({name})"));
+        format!("{}{}", node.name, volume.unwrap_or_default())
     }
 }
 

@@ -17,7 +17,7 @@ const DEPTH_MAX: usize = 4;
 /// Whether a file with this number may belong to an overlay. Some overlays number their files by
 /// devices that no mount names.
 pub(crate) fn may_contain(spaces: &[Space], file: FileNumber) -> bool {
-    let number = DevNumber::of(file.device);
+    let number = DevNumber::from_dev(file.device);
     let mut mounts = spaces.iter().flat_map(|space| &space.mounts.0);
     let is_overlay = |mount: &Mount| mount.kind == "overlay";
     match mounts.clone().find(|mount| mount.dev == number) {
@@ -35,10 +35,10 @@ pub(crate) fn layer_file(
 ) -> Option<FileNumber> {
     (0..DEPTH_MAX)
         .try_fold((path.to_path_buf(), file), |(path, file), depth| {
-            match may_contain(spaces, file) {
-                true => below(machine, spaces, &path, file),
-                false if depth > 0 => Some((path, file)),
-                false => None,
+            if may_contain(spaces, file) {
+                below(machine, spaces, &path, file)
+            } else {
+                (depth > 0).then_some((path, file))
             }
         })
         .map(|(_, file)| file)
@@ -74,7 +74,7 @@ fn below(
 
 /// The directories of an overlay, the one that receives writes first.
 fn layers(mount: &Mount) -> Vec<PathBuf> {
-    let lower = mount.option("lowerdir").unwrap_or_default().split(':');
-    let dirs = mount.option("upperdir").into_iter().chain(lower);
+    let lower_dirs = mount.option("lowerdir").unwrap_or_default().split(':');
+    let dirs = mount.option("upperdir").into_iter().chain(lower_dirs);
     dirs.filter(|dir| dir.starts_with('/')).map(PathBuf::from).collect()
 }

@@ -50,7 +50,7 @@ impl Graph {
         swaps(machine).iter().for_each(|swap| graph.add_swap(swap));
         graph.add_layers();
         graph.add_metadata();
-        let mounts = Mounts::of(machine);
+        let mounts = Mounts::read(machine);
         let root = Walk::new(machine, &mounts).under_path(Path::new("/")).passed;
         graph.root = root;
         graph
@@ -58,7 +58,7 @@ impl Graph {
 
     fn add_mounts(&mut self) {
         let mut nodes_of = HashMap::new();
-        let mut seen = HashSet::new();
+        let mut mounted = HashSet::new();
         let mut uses = Vec::new();
         for space in &self.spaces {
             for mount in &space.mounts.0 {
@@ -67,7 +67,7 @@ impl Graph {
                     nodes_of.entry(key).or_insert_with(|| mounted_nodes(&self.machine, mount));
                 for node in nodes {
                     // A copy of the own namespace has the same mounts.
-                    if seen.insert((node.name.clone(), mount.point.clone())) {
+                    if mounted.insert((node.name.clone(), mount.point.clone())) {
                         let (point, is_own) = (mount.point.clone(), space.is_own);
                         uses.extend(self.use_of_node(node, User::Mount { point, is_own }));
                     }
@@ -122,10 +122,10 @@ impl Graph {
             self.uses.extend(self.use_of_node(&node, User::Swap));
             return;
         }
-        let on = swap.path.display().to_string();
+        let path = swap.path.display().to_string();
         let regions = self.swap_files(swap);
         let uses =
-            regions.into_iter().map(|region| Use { region, on: on.clone(), user: User::Swap });
+            regions.into_iter().map(|region| Use { region, on: path.clone(), user: User::Swap });
         self.uses.extend(uses);
     }
 
@@ -151,7 +151,7 @@ impl Graph {
     }
 
     fn add_layers(&mut self) {
-        let held = self.held();
+        let members = self.members_of_holders();
         let nodes: Vec<(DevNumber, Node)> =
             self.nodes.iter().map(|(number, node)| (*number, node.clone())).collect();
         let control = mapper_control(&self.machine);
@@ -165,7 +165,7 @@ impl Graph {
             let pieces = match (&backing, segments) {
                 (Some(backing), _) => self.loop_pieces(node, backing),
                 (None, Some(segments)) => self.segment_pieces(segments),
-                (None, None) => self.member_pieces(node, &held),
+                (None, None) => self.member_pieces(node, &members),
             };
             if pieces.is_empty() {
                 continue;
@@ -180,14 +180,14 @@ impl Graph {
     fn add_users(&mut self, number: DevNumber, node: &Node, layer: &Layer) {
         for piece in &layer.pieces {
             let device = self.node_at(&piece.lower).map(|node| node.path());
-            let on = device.or_else(|| layer.backing.clone()).unwrap_or_default();
+            let path = device.or_else(|| layer.backing.clone()).unwrap_or_default();
             let thin = match piece.order {
                 Order::Thin(number) => Some(number),
                 Order::Linear | Order::Spread => None,
             };
             let user = User::Device { number, is_loop: layer.backing.is_some(), thin };
             let region = self.claimed(node, &piece.lower);
-            self.uses.push(Use { region, on, user });
+            self.uses.push(Use { region, on: path, user });
             self.add_file_system_below(node, &piece.lower);
         }
     }
@@ -199,21 +199,21 @@ impl Graph {
     }
 
     /// The devices that each device holds, by the name of the holder.
-    fn held(&self) -> HashMap<String, Vec<DevNumber>> {
-        let mut held: HashMap<String, Vec<DevNumber>> = HashMap::new();
+    fn members_of_holders(&self) -> HashMap<String, Vec<DevNumber>> {
+        let mut members: HashMap<String, Vec<DevNumber>> = HashMap::new();
         for (number, node) in &self.nodes {
             for holder in node.names("holders") {
-                held.entry(holder).or_default().push(*number);
+                members.entry(holder).or_default().push(*number);
             }
         }
-        held
+        members
     }
 
     /// A file system that contains the backing file of a loop device is in use, even if no mount
     /// shows it.
     fn add_file_system_below(&mut self, user: &Node, lower: &Region) {
         let Container::File(file) = lower.container else { return };
-        let number = DevNumber::of(file.device);
+        let number = DevNumber::from_dev(file.device);
         if let Some(node) = self.nodes.get(&number).cloned() {
             self.add_hidden(&node, User::FileOf { name: user.name.clone() });
         }
@@ -233,8 +233,8 @@ impl Graph {
                 container_bytes: backing.bytes,
             });
             let start = base.start.saturating_add(backing.offset);
-            let lower = Region { start, end: start.saturating_add(bytes), ..base };
-            Piece { start: 0, end: bytes, lower, order: Order::Linear }
+            let region = Region { start, end: start.saturating_add(bytes), ..base };
+            Piece { start: 0, end: bytes, lower: region, order: Order::Linear }
         });
         pieces.collect()
     }
@@ -245,26 +245,26 @@ impl Graph {
             let base = self.region_of(segment.device).unwrap_or(Region::unknown());
             let start = base.start.saturating_add(segment.offset);
             let end = start.saturating_add(segment.device_bytes).min(base.end);
-            let lower = Region { start, end, ..base };
+            let region = Region { start, end, ..base };
             let start = segment.start;
             let end = start.saturating_add(segment.bytes);
-            Piece { start, end, lower, order: segment.order }
+            Piece { start, end, lower: region, order: segment.order }
         });
         pieces.collect()
     }
 
     /// The layer below an array of md, a device of bcache, or a volume whose table is unknown.
     fn member_pieces(&self, node: &Node, held: &HashMap<String, Vec<DevNumber>>) -> Vec<Piece> {
-        let mut lower: Vec<DevNumber> = self.numbers(&node.names("slaves"));
+        let mut members: Vec<DevNumber> = self.numbers(&node.names("slaves"));
         // The kernel links both directions; a removal may have deleted one.
-        lower.extend(held.get(&node.name).into_iter().flatten());
-        lower.sort_unstable_by_key(|number| (number.major, number.minor));
-        lower.dedup();
+        members.extend(held.get(&node.name).into_iter().flatten());
+        members.sort_unstable_by_key(|number| (number.major, number.minor));
+        members.dedup();
         let end = u64::MAX;
-        let pieces = lower.into_iter().filter_map(|number| {
-            let all = self.region_of(number)?;
-            let data = self.array_data(node, number, all);
-            let spread = Piece { start: 0, end, lower: all, order: Order::Spread };
+        let pieces = members.into_iter().filter_map(|number| {
+            let whole_device = self.region_of(number)?;
+            let data = self.array_data(node, number, whole_device);
+            let spread = Piece { start: 0, end, lower: whole_device, order: Order::Spread };
             Some(data.map_or(spread, |lower| Piece { lower, order: Order::Linear, ..spread }))
         });
         pieces.collect()
@@ -283,8 +283,8 @@ impl Graph {
     }
 
     fn numbers(&self, names: &[String]) -> Vec<DevNumber> {
-        let node = |name: &String| Node::named(&self.machine, name)?.number();
-        names.iter().filter_map(node).collect()
+        let nodes = names.iter().filter_map(|name| Node::named(&self.machine, name));
+        nodes.filter_map(|node| node.number()).collect()
     }
 
     /// All bytes of a device, as a range of its disk.
@@ -299,12 +299,11 @@ impl Graph {
     /// The partition that contains a region, or else the disk.
     pub(super) fn node_at(&self, part: &Region) -> Option<Node> {
         let Container::Device(disk) = part.container else { return None };
-        let is_around = |number: &&DevNumber| {
+        let partitions = self.partitions.get(&disk).map_or(&[][..], Vec::as_slice);
+        let partition = partitions.iter().find(|number| {
             let region = self.regions.get(number);
             region.is_some_and(|all| all.start <= part.start && part.end <= all.end)
-        };
-        let partitions = self.partitions.get(&disk).map_or(&[][..], Vec::as_slice);
-        let partition = partitions.iter().find(is_around);
+        });
         self.nodes.get(partition.unwrap_or(&disk)).cloned()
     }
 

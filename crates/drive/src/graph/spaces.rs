@@ -22,15 +22,16 @@ pub(crate) struct Space {
 impl Space {
     /// The own namespace, and the others that this user may read, once each.
     pub fn all(machine: &Machine) -> Vec<Space> {
-        let own = Space { mounts: Mounts::of(machine), root: "/".into(), is_own: true };
-        let mut seen: HashSet<(PathBuf, PathBuf)> = identity(machine, "self").into_iter().collect();
+        let own_space = Space { mounts: Mounts::read(machine), root: "/".into(), is_own: true };
+        let mut identities: HashSet<(PathBuf, PathBuf)> =
+            identity(machine, "self").into_iter().collect();
         let processes = machine.names("/proc").into_iter();
         let processes = processes.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-        let others = processes.filter_map(|process| {
-            let is_new = seen.insert(identity(machine, &process)?);
+        let other_spaces = processes.filter_map(|process| {
+            let is_new = identities.insert(identity(machine, &process)?);
             is_new.then(|| Space::of_process(machine, &process)).flatten()
         });
-        std::iter::once(own).chain(others.collect::<Vec<_>>()).collect()
+        std::iter::once(own_space).chain(other_spaces.collect::<Vec<_>>()).collect()
     }
 
     fn of_process(machine: &Machine, process: &str) -> Option<Space> {
@@ -41,13 +42,13 @@ impl Space {
 
     /// A path of this namespace as this process can open it.
     pub fn path(&self, machine: &Machine, path: &Path) -> PathBuf {
-        let below = path.strip_prefix("/").unwrap_or(path);
-        if self.is_own { machine.path(path) } else { machine.path(self.root.join(below)) }
+        let relative = path.strip_prefix("/").unwrap_or(path);
+        if self.is_own { machine.path(path) } else { machine.path(self.root.join(relative)) }
     }
 }
 
 /// Namespace and root directory of a process; `None` if not readable, or without a process.
 fn identity(machine: &Machine, process: &str) -> Option<(PathBuf, PathBuf)> {
-    let link = |name: &str| machine.path(format!("/proc/{process}/{name}")).read_link().ok();
-    Some((link("ns/mnt")?, link("root")?))
+    let read_link = |name: &str| machine.path(format!("/proc/{process}/{name}")).read_link().ok();
+    Some((read_link("ns/mnt")?, read_link("root")?))
 }

@@ -24,7 +24,7 @@ pub(super) enum Limit {
 
 /// All limits that apply to this process.
 pub(super) fn limits(machine: &Machine) -> Vec<Limit> {
-    let mounts = Mounts::of(machine);
+    let mounts = Mounts::read(machine);
     let groups = machine.text("/proc/self/cgroup").unwrap_or_default();
     groups.lines().flat_map(|line| limits_of(machine, &mounts, line).unwrap_or_default()).collect()
 }
@@ -48,10 +48,10 @@ pub(crate) fn group_limits(machine: &Machine, stack: &Stack) -> GroupLimits {
 /// `read_bps 8:0 1048576` in version 1.
 fn restrict(group: &mut GroupLimits, line: &str, devices: &[DevNumber]) {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let ours = |word: &str| word.parse().is_ok_and(|number| devices.contains(&number));
+    let is_ours = |word: &str| word.parse().is_ok_and(|number| devices.contains(&number));
     let rules: Vec<(&str, &str)> = match words[..] {
-        [rule, device, value] if ours(device) => vec![(rule, value)],
-        [device, ref rules @ ..] if ours(device) => {
+        [rule, device, value] if is_ours(device) => vec![(rule, value)],
+        [device, ref rules @ ..] if is_ours(device) => {
             rules.iter().filter_map(|rule| rule.split_once('=')).collect()
         }
         _ => return,
@@ -83,12 +83,12 @@ pub struct CpuQuota {
 impl CpuQuota {
     /// The counters of this process.
     pub fn of_this_process() -> CpuQuota {
-        CpuQuota::of(&Machine::here())
+        CpuQuota::read(&Machine::here())
     }
 
     /// The counters of the process that a machine's files describe.
-    pub fn of(machine: &Machine) -> CpuQuota {
-        let mounts = Mounts::of(machine);
+    pub fn read(machine: &Machine) -> CpuQuota {
+        let mounts = Mounts::read(machine);
         let groups = machine.text("/proc/self/cgroup").unwrap_or_default();
         let files = groups.lines().flat_map(|line| {
             let (controllers, group) = line.split_once(':').and_then(|l| l.1.split_once(':'))?;
@@ -106,8 +106,13 @@ impl CpuQuota {
 
     /// The longest throttled time of any level since an earlier reading, nanoseconds.
     pub fn since(&self, before: &[u64]) -> u64 {
-        let now = self.throttled_ns();
-        now.iter().zip(before).map(|(now, then)| now.saturating_sub(*then)).max().unwrap_or(0)
+        let counts = self.throttled_ns();
+        counts
+            .iter()
+            .zip(before)
+            .map(|(counts, then)| counts.saturating_sub(*then))
+            .max()
+            .unwrap_or(0)
     }
 }
 
@@ -125,11 +130,14 @@ fn throttled_of(file: &Path) -> Option<u64> {
 fn limits_of(machine: &Machine, mounts: &Mounts, line: &str) -> Option<Vec<Limit>> {
     let (_, rest) = line.split_once(':')?;
     let (controllers, group) = rest.split_once(':')?;
-    let limit: fn(&Path) -> Vec<Limit> = match () {
-        () if controllers.is_empty() => unified,
-        () if controllers.split(',').any(|c| c == "blkio") => throttled,
-        () if controllers.split(',').any(|c| c == "cpu") => quota,
-        () => return None,
+    let limit: fn(&Path) -> Vec<Limit> = if controllers.is_empty() {
+        unified
+    } else if controllers.split(',').any(|c| c == "blkio") {
+        throttled
+    } else if controllers.split(',').any(|c| c == "cpu") {
+        quota
+    } else {
+        return None;
     };
     Some(levels(machine, mounts, controllers, group)?.iter().flat_map(|dir| limit(dir)).collect())
 }
@@ -146,18 +154,24 @@ fn levels(
         Some(first) => mount.kind == "cgroup" && mount.option(first).is_some(),
     })?;
     // In a container, the mount may show only part of the tree.
-    let below = Path::new(group).strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let top = machine.path(&mount.point);
-    let mut dirs: Vec<PathBuf> = below.ancestors().map(|level| top.join(level)).collect();
+    let mut dirs: Vec<PathBuf> = Path::new(group)
+        .strip_prefix(&mount.root)
+        .unwrap_or(Path::new(""))
+        .ancestors()
+        .map(|level| top.join(level))
+        .collect();
     dirs.retain(|dir| !dir.components().any(|part| part.as_os_str() == ".."));
     Some(dirs)
 }
 
 fn unified(dir: &Path) -> Vec<Limit> {
     let io = read_text(&dir.join("io.max")).unwrap_or_default();
-    let limited = |line: &&str| line.split_whitespace().skip(1).any(|rule| !rule.ends_with("=max"));
-    let mut limits: Vec<Limit> =
-        io.lines().filter(limited).map(|line| Limit::Io(line.to_string())).collect();
+    let mut limits: Vec<Limit> = io
+        .lines()
+        .filter(|line| line.split_whitespace().skip(1).any(|rule| !rule.ends_with("=max")))
+        .map(|line| Limit::Io(line.to_string()))
+        .collect();
     let cpu = read_text(&dir.join("cpu.max"));
     limits.extend(cpu.and_then(|text| {
         let mut numbers = text.split_whitespace().map(str::parse::<f64>);
@@ -177,9 +191,12 @@ fn throttled(dir: &Path) -> Vec<Limit> {
 }
 
 fn quota(dir: &Path) -> Vec<Limit> {
-    let number = |file: &str| read_text(&dir.join(file))?.parse::<f64>().ok();
-    let both = number("cpu.cfs_quota_us").zip(number("cpu.cfs_period_us"));
-    both.and_then(|(quota, period)| processors(quota, period)).into_iter().collect()
+    let read_number = |file: &str| read_text(&dir.join(file))?.parse::<f64>().ok();
+    read_number("cpu.cfs_quota_us")
+        .zip(read_number("cpu.cfs_period_us"))
+        .and_then(|(quota, period)| processors(quota, period))
+        .into_iter()
+        .collect()
 }
 
 /// A quota of -1 means no limit.

@@ -24,7 +24,7 @@ impl Machine {
             kernel: self.text("/proc/sys/kernel/osrelease"),
             cpu: Cpu {
                 model: cpu_model(&self.text("/proc/cpuinfo").unwrap_or_default()),
-                threads: Process::of(self).threads,
+                threads: Process::read(self).threads,
                 governor: governor(self),
             },
             memory_bytes: memory_bytes(self),
@@ -44,21 +44,21 @@ fn dmi(machine: &Machine, field: &str) -> Option<String> {
     let factory =
         ["to be filled", "default string", "system manufacturer", "system product", "o.e.m."];
     let text = machine.text(format!("/sys/class/dmi/id/{field}"))?;
-    let lower = text.to_ascii_lowercase();
-    (!factory.iter().any(|mark| lower.starts_with(mark)) && lower != "none").then_some(text)
+    let lowercase = text.to_ascii_lowercase();
+    (!factory.iter().any(|mark| lowercase.starts_with(mark)) && lowercase != "none").then_some(text)
 }
 
 fn board(machine: &Machine) -> Option<String> {
-    let either = |system: &str, board: &str| dmi(machine, system).or_else(|| dmi(machine, board));
-    let maker = either("sys_vendor", "board_vendor");
-    let model = either("product_name", "board_name");
-    let named = match (maker, model) {
+    let dmi_of = |system: &str, board: &str| dmi(machine, system).or_else(|| dmi(machine, board));
+    let maker = dmi_of("sys_vendor", "board_vendor");
+    let model = dmi_of("product_name", "board_name");
+    let name = match (maker, model) {
         (Some(maker), Some(model)) if !model.starts_with(&maker) => {
             Some(format!("{maker} {model}"))
         }
         (maker, model) => model.or(maker),
     };
-    named.or_else(|| machine.text("/proc/device-tree/model"))
+    name.or_else(|| machine.text("/proc/device-tree/model"))
 }
 
 fn os(machine: &Machine) -> Option<String> {
@@ -76,11 +76,14 @@ fn memory_bytes(machine: &Machine) -> Option<u64> {
 /// The frequency governors in use, without duplicates.
 pub(super) fn governor(machine: &Machine) -> Option<String> {
     let cpus = machine.names("/sys/devices/system/cpu").into_iter();
-    let path = |cpu: String| format!("/sys/devices/system/cpu/{cpu}/cpufreq/scaling_governor");
-    let mut all: Vec<String> = cpus.filter_map(|cpu| machine.text(path(cpu))).collect();
-    all.sort_unstable();
-    all.dedup();
-    (!all.is_empty()).then(|| all.join(", "))
+    let mut governors: Vec<String> = cpus
+        .filter_map(|cpu| {
+            machine.text(format!("/sys/devices/system/cpu/{cpu}/cpufreq/scaling_governor"))
+        })
+        .collect();
+    governors.sort_unstable();
+    governors.dedup();
+    (!governors.is_empty()).then(|| governors.join(", "))
 }
 
 fn cpu_model(cpuinfo: &str) -> Option<String> {
@@ -90,8 +93,8 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
         (!value.is_empty()).then(|| value.to_string())
     };
     // PCs and 32-bit ARM name the model; 64-bit ARM has only numbers.
-    let named = ["model name", "cpu model", "cpu", "uarch"].into_iter().find_map(field);
-    named.or_else(|| arm_core(&field("CPU implementer")?, &field("CPU part")?))
+    let model = ["model name", "cpu model", "cpu", "uarch"].into_iter().find_map(field);
+    model.or_else(|| arm_core(&field("CPU implementer")?, &field("CPU part")?))
 }
 
 /// Cores of boards to which drives are likely to be attached, by number (Arm, MIDR_EL1).
@@ -155,7 +158,7 @@ fn cpuid_name() -> Option<String> {
         [leaf.ebx, leaf.ecx, leaf.edx].iter().flat_map(|r| r.to_le_bytes()).collect();
     let name = String::from_utf8(bytes).ok()?;
     let name = name.trim_matches(|c: char| c == '\0' || c.is_whitespace());
-    let known = match name {
+    let hypervisor = match name {
         "KVMKVMKVM" => "KVM",
         "Microsoft Hv" => "Hyper-V",
         "VMwareVMware" => "VMware",
@@ -164,7 +167,7 @@ fn cpuid_name() -> Option<String> {
         "VBoxVBoxVBox" => "VirtualBox",
         other => other,
     };
-    (!known.is_empty()).then(|| known.to_string())
+    (!hypervisor.is_empty()).then(|| hypervisor.to_string())
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -31,10 +31,10 @@ pub fn fitness() -> Vec<Finding> {
 impl Machine {
     /// [`fitness`] of this machine, observing other I/O for `look`.
     pub fn fitness(&self, look: Duration) -> Vec<Finding> {
-        let before = Snapshot::take(self);
+        let snapshot = Snapshot::take(self);
         std::thread::sleep(look);
-        let mut findings = before.until(&Snapshot::take(self), look.as_secs_f64());
-        let process = Process::of(self);
+        let mut findings = snapshot.until(&Snapshot::take(self), look.as_secs_f64());
+        let process = Process::read(self);
         let about_machine = [
             slow_governor(self),
             high_load(self, &process),
@@ -84,12 +84,12 @@ fn virtual_machine(machine: &Machine) -> Option<Finding> {
 /// The engine reads the clock twice per I/O. Paravirtual clocks can also be read without a system
 /// call.
 fn slow_clock(machine: &Machine) -> Option<Finding> {
-    let fast = ["tsc", "arch_sys_counter", "riscv_clocksource"];
-    let near = ["kvm-clock", "hyperv_clocksource_tsc_page"];
+    let fast_clocks = ["tsc", "arch_sys_counter", "riscv_clocksource"];
+    let near_clocks = ["kvm-clock", "hyperv_clocksource_tsc_page"];
     let clock = machine.text("/sys/devices/system/clocksource/clocksource0/current_clocksource")?;
     let level = match clock.as_str() {
-        name if fast.contains(&name) => return None,
-        name if near.contains(&name) => Level::Note,
+        name if fast_clocks.contains(&name) => return None,
+        name if near_clocks.contains(&name) => Level::Note,
         _ => Level::Warn,
     };
     let text = format!(
@@ -103,13 +103,13 @@ fn slow_clock(machine: &Machine) -> Option<Finding> {
 fn on_battery(machine: &Machine) -> Option<Finding> {
     let supplies = machine.names("/sys/class/power_supply").into_iter();
     let mut supplies = supplies.map(|name| format!("/sys/class/power_supply/{name}"));
-    let discharging = |dir: &String| {
-        // A mouse also has a battery, with scope "Device".
-        let is =
+    let is_discharging = supplies.any(|dir| {
+        let has =
             |file: &str, what: &str| machine.text(format!("{dir}/{file}")).as_deref() == Some(what);
-        is("type", "Battery") && is("status", "Discharging") && !is("scope", "Device")
-    };
-    supplies.any(|dir| discharging(&dir)).then(|| {
+        // A mouse also has a battery, with scope "Device".
+        has("type", "Battery") && has("status", "Discharging") && !has("scope", "Device")
+    });
+    is_discharging.then(|| {
         let text = "the machine is on battery power and may slow down to save energy";
         Finding::new(FindingKind::OnBattery, Level::Warn, text).advise("plug it in")
     })
@@ -119,11 +119,11 @@ fn on_battery(machine: &Machine) -> Option<Finding> {
 fn board_throttled(machine: &Machine) -> Option<Finding> {
     let text = machine.text("/sys/devices/platform/soc/soc:firmware/get_throttled")?;
     let bits = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|b| *b != 0)?;
-    let now = bits & 0xf != 0;
-    let (undervoltage, when) = if now { (1, "now") } else { (1 << 16, "since boot") };
-    let what = if bits & undervoltage != 0 { "undervoltage" } else { "throttling" };
-    let level = if now { Level::Warn } else { Level::Note };
-    let text = format!("the board's firmware reports {what} {when}");
+    let is_current = bits & 0xf != 0;
+    let (undervoltage, when) = if is_current { (1, "now") } else { (1 << 16, "since boot") };
+    let problem = if bits & undervoltage != 0 { "undervoltage" } else { "throttling" };
+    let level = if is_current { Level::Warn } else { Level::Note };
+    let text = format!("the board's firmware reports {problem} {when}");
     Some(
         Finding::new(FindingKind::BoardThrottled, level, text)
             .advise("a better power supply, or cooling"),
@@ -146,9 +146,9 @@ fn no_uring(machine: &Machine, process: &Process) -> Option<Finding> {
 fn little_lock(process: &Process) -> Option<Finding> {
     let bytes = process.lock_bytes_max.filter(|bytes| *bytes < LOCK_BYTES_ENOUGH)?;
     (!process.may_lock).then(|| {
-        let shown = workload::units::binary(bytes);
+        let size = workload::units::binary(bytes);
         let text = format!(
-            "locked memory is limited to {shown}: buffers may not be registered with the kernel"
+            "locked memory is limited to {size}: buffers may not be registered with the kernel"
         );
         Finding::new(FindingKind::Memlock, Level::Note, text)
             .advise("ulimit -l unlimited")
@@ -171,11 +171,13 @@ fn no_device_access(machine: &Machine, process: &Process) -> Option<Finding> {
     let nodes = machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
     let drives = nodes.filter(|node| node.is_shown() && node.dir.join("device").exists());
     // Other errors are those of the drive: no medium, or no node any more.
-    let is_denied = |node: &Node| {
-        let error = File::open(machine.path(node.path())).err();
-        error.is_some_and(|error| error.kind() == ErrorKind::PermissionDenied)
-    };
-    let denied: Vec<String> = drives.filter(is_denied).map(|node| node.name).collect();
+    let denied: Vec<String> = drives
+        .filter(|node| {
+            let error = File::open(machine.path(node.path())).err();
+            error.is_some_and(|error| error.kind() == ErrorKind::PermissionDenied)
+        })
+        .map(|node| node.name)
+        .collect();
     (!denied.is_empty()).then(|| {
         let text = format!(
             "this user cannot open {}: only directories on such drives can be measured",
@@ -206,7 +208,7 @@ fn limited(limit: Limit) -> Finding {
 fn about_drive(machine: &Machine, node: &Node) -> Vec<Finding> {
     let drive = identity::identify(machine, node, false);
     let link = drive.link.filter(|link| link.downgraded == Some(true));
-    let slow = link.map(|link| {
+    let slow_link = link.map(|link| {
         let (now, best) = (link.now.unwrap_or_default(), link.best.unwrap_or_default());
         let text = format!("{} runs at {now} but supports {best}", drive.name);
         Finding::new(FindingKind::LinkDowngraded, Level::Warn, text)
@@ -219,5 +221,5 @@ fn about_drive(machine: &Machine, node: &Node) -> Vec<Finding> {
             .advise("let it cool, or add airflow")
             .with(Evidence::new("temperature", now, Unit::Celsius))
     });
-    slow.into_iter().chain(hot).collect()
+    slow_link.into_iter().chain(hot).collect()
 }

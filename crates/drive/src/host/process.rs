@@ -22,19 +22,19 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub fn of(machine: &Machine) -> Process {
+    pub fn read(machine: &Machine) -> Process {
         let status = machine.text("/proc/self/status").unwrap_or_default();
         let field = |name: &str| {
             let mut lines = status.lines().filter_map(|line| line.split_once(':'));
             lines.find(|(key, _)| *key == name).map(|(_, value)| value.trim())
         };
         let effective = field("CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok());
-        let capable = |bit| effective.is_some_and(|set| set & bit != 0);
+        let has_capability = |bit| effective.is_some_and(|set| set & bit != 0);
         Process {
             // Real, effective, saved and file system user.
             root: field("Uid").and_then(|ids| ids.split_whitespace().nth(1)) == Some("0"),
-            may_lock: capable(MAY_LOCK),
-            may_administer: capable(MAY_ADMINISTER),
+            may_lock: has_capability(MAY_LOCK),
+            may_administer: has_capability(MAY_ADMINISTER),
             groups: ["Gid", "Groups"]
                 .into_iter()
                 .filter_map(field)

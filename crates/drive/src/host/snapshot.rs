@@ -26,17 +26,20 @@ impl Snapshot {
     pub fn take(machine: &Machine) -> Snapshot {
         let nodes =
             machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
-        let counters = |node: Node| {
-            // The head of an NVMe drive with multipath and its hidden paths count the same I/O.
-            let stats = node.counted(machine).into_iter().map(|node| node.dir.join("stat"));
-            let mut samples = stats.map(|stat| watch::parse(&std::fs::read(stat).ok()?));
-            let sample = samples.try_fold(Sample::default(), |sum, one| Some(sum.and(one?)))?;
-            // A loop or dm device only repeats the counts of the underlying drive.
-            node.dir.join("device").exists().then_some((node.name, sample))
-        };
         let (cpu_ticks, stolen_ticks) = cpu(&machine.text("/proc/stat").unwrap_or_default());
         Snapshot {
-            drives: nodes.filter(Node::is_shown).filter_map(counters).collect(),
+            drives: nodes
+                .filter(Node::is_shown)
+                .filter_map(|node| {
+                    // The head of an NVMe drive with multipath and its hidden paths count the same I/O.
+                    let stats = node.counted(machine).into_iter().map(|node| node.dir.join("stat"));
+                    let mut samples = stats.map(|stat| watch::parse(&std::fs::read(stat).ok()?));
+                    let sample =
+                        samples.try_fold(Sample::default(), |sum, one| Some(sum.and(one?)))?;
+                    // A loop or dm device only repeats the counts of the underlying drive.
+                    node.dir.join("device").exists().then_some((node.name, sample))
+                })
+                .collect(),
             cpu_ticks,
             stolen_ticks,
             swapped_pages: swapped(&machine.text("/proc/vmstat").unwrap_or_default()),
@@ -47,8 +50,8 @@ impl Snapshot {
     /// Findings between this snapshot and a later one.
     pub fn until(&self, later: &Snapshot, seconds: f64) -> Vec<Finding> {
         let pairs = self.drives.iter().filter_map(|(name, before)| {
-            let after = later.drives.iter().find(|(other, _)| other == name)?;
-            Some((name, before, &after.1))
+            let end = later.drives.iter().find(|(other, _)| other == name)?;
+            Some((name, before, &end.1))
         });
         let busy = pairs.filter_map(|(name, before, after)| busy(name, before, after, seconds));
         let rest = [self.stolen(later), self.swapping(later), self.throttling(later)];
@@ -56,9 +59,9 @@ impl Snapshot {
     }
 
     fn stolen(&self, later: &Snapshot) -> Option<Finding> {
-        let all = later.cpu_ticks.saturating_sub(self.cpu_ticks);
-        let share = later.stolen_ticks.saturating_sub(self.stolen_ticks) as f64 / all as f64;
-        (all > 0 && share > STEAL_SHARE).then(|| {
+        let ticks = later.cpu_ticks.saturating_sub(self.cpu_ticks);
+        let share = later.stolen_ticks.saturating_sub(self.stolen_ticks) as f64 / ticks as f64;
+        (ticks > 0 && share > STEAL_SHARE).then(|| {
             let text = format!("the hypervisor steals {:.0}% of the processor time", share * 100.0);
             Finding::new(FindingKind::CpuStolen, Level::Warn, text)
                 .advise("use a quieter host: latencies include pauses caused by the host")
@@ -81,18 +84,18 @@ impl Snapshot {
 
     fn throttling(&self, later: &Snapshot) -> Option<Finding> {
         let events = later.throttled.saturating_sub(self.throttled);
-        let (level, text) = match () {
-            () if events > 0 => (Level::Warn, "the processor is being thermally throttled"),
-            () if later.throttled > 0 => {
-                (Level::Note, "the processor has been thermally throttled since boot")
-            }
-            () => return None,
+        let (level, text) = if events > 0 {
+            (Level::Warn, "the processor is being thermally throttled")
+        } else if later.throttled > 0 {
+            (Level::Note, "the processor has been thermally throttled since boot")
+        } else {
+            return None;
         };
-        let counted = Evidence::new("throttle events", later.throttled as f64, Unit::Number);
+        let evidence = Evidence::new("throttle events", later.throttled as f64, Unit::Number);
         Some(
             Finding::new(FindingKind::CpuThrottled, level, text)
                 .advise("better cooling")
-                .with(counted),
+                .with(evidence),
         )
     }
 }
@@ -104,11 +107,12 @@ fn busy(name: &str, before: &Sample, after: &Sample, seconds: f64) -> Option<Fin
     if share <= BUSY_SHARE && after.in_flight == 0 {
         return None;
     }
-    let moved = |s: &Sample| s.read_bytes + s.written_bytes;
-    let bytes = moved(after).saturating_sub(moved(before)) as f64;
+    let [before_bytes, after_bytes] = [before, after].map(|s| s.read_bytes + s.written_bytes);
+    let bytes = after_bytes.saturating_sub(before_bytes) as f64;
     let rate = if seconds > 0.0 { bytes / seconds } else { 0.0 };
-    let shown = workload::units::throughput(rate);
-    let text = format!("{name} has other I/O: busy {:.0}% of the time, {shown}", share * 100.0);
+    let throughput = workload::units::throughput(rate);
+    let text =
+        format!("{name} has other I/O: busy {:.0}% of the time, {throughput}", share * 100.0);
     let finding = Finding::new(FindingKind::OtherIo, Level::Warn, text)
         .advise("stop the other I/O (iotop shows its source), or measure when the drive is idle")
         .with(Evidence::new("others' throughput", rate, Unit::BytesPerSecond))

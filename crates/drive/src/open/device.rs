@@ -25,18 +25,18 @@ pub(super) fn plan(
     request: &OpenRequest,
 ) -> Result<Plan, DriveError> {
     let path = Path::new(spec).canonicalize().unwrap_or_else(|_| PathBuf::from(spec));
-    let node = Node::numbered(machine, DevNumber::of(number)).ok_or_else(|| unknown(spec))?;
-    let identity = Identity::of(machine, &node).ok_or_else(|| unknown(spec))?;
+    let node = Node::numbered(machine, DevNumber::from_dev(number)).ok_or_else(|| unknown(spec))?;
+    let identity = Identity::read(machine, &node).ok_or_else(|| unknown(spec))?;
     let block_bytes = node.disk().value("queue/logical_block_size").unwrap_or(512);
     let bytes = usable_bytes(spec, &node, block_bytes, request.size)?;
-    let allowed = allowed(machine, spec, &node, &identity, request)?;
-    let confirmed = allowed == Safety::Destroys;
-    let file = open_node(&path, false, allowed >= Safety::Borrows)?;
-    if allowed >= Safety::Borrows {
+    let safety = allowed(machine, spec, &node, &identity, request)?;
+    let confirmed = safety == Safety::Destroys;
+    let file = open_node(&path, false, safety >= Safety::Borrows)?;
+    if safety >= Safety::Borrows {
         Others::hold(&Graph::read(machine), spec, &node)?;
     }
     let destroys = confirmed.then(|| lost(&node, &file, block_bytes));
-    let stack = Walk::new(machine, &Mounts::of(machine)).under_node(&node);
+    let stack = Walk::new(machine, &Mounts::read(machine)).under_node(&node);
     let facts = Facts {
         spec,
         kind: TargetKind::Device,
@@ -44,7 +44,7 @@ pub(super) fn plan(
         bytes,
         filesystem: None,
         logical_block_bytes: block_bytes,
-        allowed,
+        allowed: safety,
         discard: confirmed && can_discard(&node),
     };
     let info = facts.info(machine, &stack);
@@ -57,12 +57,12 @@ fn usable_bytes(
     block_bytes: u32,
     requested: Option<u64>,
 ) -> Result<u64, DriveError> {
-    let there = node.bytes().unwrap_or(0);
-    if there == 0 {
+    let bytes = node.bytes().unwrap_or(0);
+    if bytes == 0 {
         let text = format!("{spec} has no bytes: no medium, or nothing attached");
         return Err(DriveError::BadSize { text, hint: None });
     }
-    first_bytes(spec, there, block_bytes, requested)
+    first_bytes(spec, bytes, block_bytes, requested)
 }
 
 fn can_discard(node: &Node) -> bool {
@@ -94,8 +94,8 @@ fn allowed(
         _ if request.wants == Safety::Borrows => Safety::Borrows,
         _ => return Ok(Safety::Reads),
     };
-    let read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
-    if read_only(node) || read_only(&node.disk()) {
+    let is_read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
+    if is_read_only(node) || is_read_only(&node.disk()) {
         return Err(DriveError::ReadOnly { what: path });
     }
     let reasons = Graph::read(machine).uses_of(node);
@@ -120,14 +120,14 @@ pub(super) fn open(
     identity: Identity,
 ) -> Result<(File, Guard), DriveError> {
     let write = allowed >= Safety::Borrows;
-    let held = open_node(path, write, write)?;
+    let exclusive = open_node(path, write, write)?;
     let file = open_node(path, write, false)?;
     let node = Node::numbered(machine, identity.number());
     let others = match node.filter(|_| write) {
         Some(node) => Others::hold(&Graph::read(machine), &path.to_string_lossy(), &node)?,
         None => Others::default(),
     };
-    let guard = Guard::device(machine, path.to_path_buf(), (held, others), allowed, identity);
+    let guard = Guard::device(machine, path.to_path_buf(), (exclusive, others), allowed, identity);
     guard.check_again()?;
     Ok((file, guard))
 }

@@ -26,11 +26,11 @@ pub(super) fn plan(
 ) -> Result<Plan, DriveError> {
     let location = machine.locate(Path::new(spec))?;
     let block_bytes = direct_bytes(&location.filesystem, &location.stack);
-    let allowed = allowed(spec, meta.len(), request)?;
-    check_access(&location.path, allowed)?;
+    let safety = allowed(spec, meta.len(), request)?;
+    check_access(&location.path, safety)?;
     // The name may have been moved meanwhile; the location must be that of the inspected file.
-    let identity = FileIdentity::of(meta);
-    pinned(&location.path, allowed == Safety::Reads, identity)?.check_users(machine)?;
+    let identity = FileIdentity::from_metadata(meta);
+    pinned(&location.path, safety == Safety::Reads, identity)?.check_users(machine)?;
     let bytes = first_bytes(spec, meta.len(), block_bytes, request.size)?;
     let destroys = format!("the content of {}", location.path.display());
     let stack = location.stack;
@@ -41,11 +41,11 @@ pub(super) fn plan(
         bytes,
         filesystem: Some(location.filesystem),
         logical_block_bytes: block_bytes,
-        allowed,
+        allowed: safety,
         discard: false,
     };
     let info = facts.info(machine, &stack);
-    let destroys = (allowed == Safety::Destroys).then_some(destroys);
+    let destroys = (safety == Safety::Destroys).then_some(destroys);
     Ok(Plan { info, stack, identity: Some(Expected::File(identity)), destroys })
 }
 
@@ -53,10 +53,10 @@ pub(super) fn plan(
 /// file, so whatever the name refers to stays unaffected.
 fn pinned(path: &Path, reads: bool, identity: FileIdentity) -> Result<OpenFile, DriveError> {
     let flags = OFlags::PATH.bits() as i32;
-    let found = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = found.map_err(|e| DriveError::of("read", path, e))?;
-    let open = OpenFile::new(path.to_path_buf(), file, reads, identity);
-    open.check_size().map(|()| open)
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = file.map_err(|e| DriveError::from_io("read", path, e))?;
+    let pinned = OpenFile::new(path.to_path_buf(), file, reads, identity);
+    pinned.check_size().map(|()| pinned)
 }
 
 fn allowed(spec: &str, bytes: u64, request: &OpenRequest) -> Result<Safety, DriveError> {
@@ -73,11 +73,12 @@ fn allowed(spec: &str, bytes: u64, request: &OpenRequest) -> Result<Safety, Driv
 }
 
 fn check_access(path: &Path, allowed: Safety) -> Result<(), DriveError> {
-    let may = |access, action| {
-        accessat(CWD, path, access, AtFlags::EACCESS).map_err(|e| DriveError::of(action, path, e))
+    let check = |access, action| {
+        accessat(CWD, path, access, AtFlags::EACCESS)
+            .map_err(|e| DriveError::from_io(action, path, e))
     };
-    may(Access::READ_OK, "read")?;
-    if allowed == Safety::Destroys { may(Access::WRITE_OK, "write") } else { Ok(()) }
+    check(Access::READ_OK, "read")?;
+    if allowed == Safety::Destroys { check(Access::WRITE_OK, "write") } else { Ok(()) }
 }
 
 /// Checks that no file is in use: swap, or under a loop device. Missing files are free.
@@ -101,10 +102,11 @@ pub(super) fn open(
     identity: FileIdentity,
 ) -> Result<(File, Guard), DriveError> {
     let write = allowed == Safety::Destroys;
-    let open = pinned(path, !write, identity)?;
-    let again = format!("/proc/self/fd/{}", open.file.as_raw_fd());
-    open.check_users(machine)?;
-    let file = OpenOptions::new().read(true).write(write).open(again);
-    let file = file.map_err(|e| DriveError::of(if write { "write" } else { "read" }, path, e))?;
-    Ok((file, Guard::file(open)))
+    let pinned = pinned(path, !write, identity)?;
+    let path_of_fd = format!("/proc/self/fd/{}", pinned.file.as_raw_fd());
+    pinned.check_users(machine)?;
+    let file = OpenOptions::new().read(true).write(write).open(path_of_fd);
+    let file =
+        file.map_err(|e| DriveError::from_io(if write { "write" } else { "read" }, path, e))?;
+    Ok((file, Guard::file(pinned)))
 }

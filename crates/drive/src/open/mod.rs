@@ -148,14 +148,14 @@ impl Plan {
     fn carry_out(self, machine: &Machine, request: &OpenRequest) -> Result<Opened, DriveError> {
         let path = Path::new(self.info.target.path.as_deref().unwrap_or_default());
         let mut orphans_removed = 0;
-        let allowed = self.info.allowed;
+        let safety = self.info.allowed;
         let (file, guard) = match self.identity {
             None => {
                 orphans_removed = scratch::remove_orphans(path);
                 scratch::create(path, request.keep.as_deref())?
             }
-            Some(Expected::Device(identity)) => device::open(machine, path, allowed, identity)?,
-            Some(Expected::File(identity)) => file::open(machine, path, allowed, identity)?,
+            Some(Expected::Device(identity)) => device::open(machine, path, safety, identity)?,
+            Some(Expected::File(identity)) => file::open(machine, path, safety, identity)?,
         };
         let watch = Watch::on(&self.stack.disks);
         let (info, destroys) = (self.info, self.destroys);
@@ -166,9 +166,10 @@ impl Plan {
 
 fn plan(machine: &Machine, spec: &str, request: &OpenRequest) -> Result<Plan, DriveError> {
     if spec.starts_with(PREFIX) {
-        let what = "a drive without the kernel's driver: it has no device node, but one is needed";
+        let problem =
+            "a drive without the kernel's driver: it has no device node, but one is needed";
         return Err(DriveError::Refused {
-            text: format!("{spec} is {what}"),
+            text: format!("{spec} is {problem}"),
             hint: Some("the device node from ssdyno list, /dev/nvme0n1".into()),
         });
     }
@@ -179,7 +180,7 @@ fn plan(machine: &Machine, spec: &str, request: &OpenRequest) -> Result<Plan, Dr
         });
     }
     let path = Path::new(spec);
-    let meta = std::fs::metadata(path).map_err(|e| DriveError::of("read", path, e))?;
+    let meta = std::fs::metadata(path).map_err(|e| DriveError::from_io("read", path, e))?;
     let kind = meta.file_type();
     if kind.is_dir() {
         scratch::plan(machine, spec, request)
@@ -197,11 +198,14 @@ fn block_number(spec: &str, meta: &std::fs::Metadata) -> Result<u64, DriveError>
     if kind.is_block_device() {
         return Ok(meta.rdev());
     }
-    let what = match () {
-        () if kind.is_char_device() => "a character device",
-        () if kind.is_socket() => "a socket",
-        () if kind.is_fifo() => "a pipe",
-        () => "neither a directory, nor a file, nor a block device",
+    let what = if kind.is_char_device() {
+        "a character device"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else {
+        "neither a directory, nor a file, nor a block device"
     };
     // /dev/nvme0 is the controller; its first namespace is the drive.
     let namespace = format!("{spec}n1");
@@ -223,8 +227,8 @@ struct Facts<'a> {
 
 impl Facts<'_> {
     fn info(self, machine: &Machine, stack: &Stack) -> TargetInfo {
-        let identify = |node| query::identify(machine, node, stack.ram);
-        let drive: Option<DriveIdentity> = stack.drive.as_ref().map(identify);
+        let drive: Option<DriveIdentity> =
+            stack.drive.as_ref().map(|node| query::identify(machine, node, stack.ram));
         let formats =
             drive.as_ref().map_or_else(Vec::new, |d| formats(self.kind, &stack.layers, d));
         let bus =
@@ -260,8 +264,7 @@ impl Facts<'_> {
 /// The formats that a target may request. A format erases the whole drive, so files, partitions and
 /// other layers on it have none.
 fn formats(kind: TargetKind, layers: &[String], drive: &DriveIdentity) -> Vec<u32> {
-    let whole = kind == TargetKind::Device && layers.is_empty();
-    if whole { drive.formats.clone() } else { Vec::new() }
+    if kind == TargetKind::Device && layers.is_empty() { drive.formats.clone() } else { Vec::new() }
 }
 
 /// The first `requested` bytes of a target with `there` bytes, in whole blocks.
@@ -271,21 +274,23 @@ pub(crate) fn first_bytes(
     block_bytes: u32,
     requested: Option<u64>,
 ) -> Result<u64, DriveError> {
-    let whole = |bytes: u64| bytes - bytes % u64::from(block_bytes.max(1));
-    let hint = (whole(there) > 0).then(|| format!("--size {}", whole(there)));
-    let bad = |text: String| DriveError::BadSize { text, hint };
-    if whole(there) == 0 {
-        return Err(bad(format!("{spec} has {there} bytes, less than one block of {block_bytes}")));
+    let in_blocks = |bytes: u64| bytes - bytes % u64::from(block_bytes.max(1));
+    let hint = (in_blocks(there) > 0).then(|| format!("--size {}", in_blocks(there)));
+    let bad_size = |text: String| DriveError::BadSize { text, hint };
+    if in_blocks(there) == 0 {
+        return Err(bad_size(format!(
+            "{spec} has {there} bytes, less than one block of {block_bytes}"
+        )));
     }
     match requested {
         Some(bytes) if bytes > there => {
-            Err(bad(format!("{bytes} bytes were requested, {spec} has {there}")))
+            Err(bad_size(format!("{bytes} bytes were requested, {spec} has {there}")))
         }
-        Some(bytes) if whole(bytes) == 0 => {
-            Err(bad(format!("{bytes} bytes are less than one block of {block_bytes} bytes")))
+        Some(bytes) if in_blocks(bytes) == 0 => {
+            Err(bad_size(format!("{bytes} bytes are less than one block of {block_bytes} bytes")))
         }
-        Some(bytes) => Ok(whole(bytes)),
-        None => Ok(whole(there)),
+        Some(bytes) => Ok(in_blocks(bytes)),
+        None => Ok(in_blocks(there)),
     }
 }
 

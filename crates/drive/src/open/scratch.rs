@@ -72,15 +72,15 @@ fn not_writable(path: &Path, filesystem: &FileSystem, error: Errno) -> DriveErro
             let FileSystem { mount, kind, .. } = filesystem;
             DriveError::ReadOnly { what: format!("the {kind} file system at {mount}") }
         }
-        _ => DriveError::of("create files in", path, error),
+        _ => DriveError::from_io("create files in", path, error),
     }
 }
 
 /// Smallest unit of an O_DIRECT transfer on a file system, bytes. Most accept the drive's blocks;
 /// the ones named here require 4 KiB. If the drive is not known, 4 KiB suits them all.
 pub(super) fn direct_bytes(filesystem: &FileSystem, stack: &Stack) -> u32 {
-    let own = matches!(filesystem.kind.as_str(), "btrfs" | "bcachefs" | "f2fs" | "zfs");
-    stack.block_bytes().filter(|_| !own).unwrap_or(4096)
+    let needs_pages = matches!(filesystem.kind.as_str(), "btrfs" | "bcachefs" | "f2fs" | "zfs");
+    stack.block_bytes().filter(|_| !needs_pages).unwrap_or(4096)
 }
 
 /// The requested or default size of the scratch file, if it leaves enough space free.
@@ -88,24 +88,24 @@ fn size(spec: &str, filesystem: &FileSystem, request: &OpenRequest) -> Result<u6
     let (total, free) = (filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0));
     let largest = if filesystem.kind == "vfat" { FAT_BYTES_MAX } else { u64::MAX };
     let fills = request.fills && request.size.is_some() && filesystem.mount != "/";
-    let kept = if fills { (free / OWN_SHARE).max(MIB) } else { kept_free(total) };
-    let fits = whole_mib(free.saturating_sub(kept)).min(largest);
-    let wanted = match request.size {
+    let kept_bytes = if fills { (free / OWN_SHARE).max(MIB) } else { kept_free(total) };
+    let fits = whole_mib(free.saturating_sub(kept_bytes)).min(largest);
+    let bytes = match request.size {
         Some(bytes) => whole_mib(bytes).max(MIB),
         None => fits.clamp(DEFAULT_BYTES_MIN, DEFAULT_BYTES),
     };
-    if wanted <= fits {
-        return Ok(wanted);
+    if bytes <= fits {
+        return Ok(bytes);
     }
     if total == 0 {
         let text =
             format!("{spec} is in a {} file system, which reports no free space", filesystem.kind);
         return Err(DriveError::NoRoom { text, fits: 0 });
     }
-    let kept = units::decimal(kept);
+    let kept = units::decimal(kept_bytes);
     let text = format!(
         "no room in {spec} for a scratch file of {}: {} of {} are free, and {kept} must stay free",
-        units::binary(wanted),
+        units::binary(bytes),
         units::decimal(free),
         units::decimal(total),
     );
@@ -140,7 +140,7 @@ pub(super) fn create(dir: &Path, keep: Option<&Path>) -> Result<(File, Guard), D
     if let Some(path) = keep {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
-        let file = options.open(path).map_err(|e| DriveError::of("create", path, e))?;
+        let file = options.open(path).map_err(|e| DriveError::from_io("create", path, e))?;
         return Ok((file, Guard::none()));
     }
     if let Some(file) = without_name(dir).filter(reopens) {
@@ -159,20 +159,20 @@ pub(super) fn create(dir: &Path, keep: Option<&Path>) -> Result<(File, Guard), D
 fn without_name(dir: &Path) -> Option<File> {
     // O_EXCL: it cannot be linked later.
     let flags = OFlags::TMPFILE | OFlags::EXCL;
-    let open = OpenOptions::new()
+    OpenOptions::new()
         .read(true)
         .write(true)
         .mode(0o600)
         .custom_flags(flags.bits() as i32)
-        .open(dir);
-    open.ok()
+        .open(dir)
+        .ok()
 }
 
 /// Whether the file can be reopened without its name, as the engine does for O_DIRECT.
 fn reopens(file: &File) -> bool {
     use std::os::fd::AsRawFd;
-    let again = format!("/proc/self/fd/{}", file.as_raw_fd());
-    OpenOptions::new().read(true).write(true).open(again).is_ok()
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    OpenOptions::new().read(true).write(true).open(path).is_ok()
 }
 
 fn with_name(dir: &Path) -> Result<(File, PathBuf), DriveError> {
@@ -198,7 +198,7 @@ fn creation_failed(dir: &Path, error: std::io::Error) -> DriveError {
             text: format!("no room in {} even for an empty file: {error}", dir.display()),
             fits: 0,
         },
-        _ => DriveError::of("create files in", dir, error),
+        _ => DriveError::from_io("create files in", dir, error),
     }
 }
 
@@ -223,8 +223,8 @@ fn is_ours(name: &str) -> bool {
 /// Removes the scratch files of killed runs from a directory; returns their number.
 pub(super) fn remove_orphans(dir: &Path) -> usize {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
-    ours.filter(|entry| remove_if_orphan(&entry.path())).count()
+    let scratch_files = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours));
+    scratch_files.filter(|entry| remove_if_orphan(&entry.path())).count()
 }
 
 fn remove_if_orphan(path: &Path) -> bool {
@@ -232,14 +232,14 @@ fn remove_if_orphan(path: &Path) -> bool {
     let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else {
         return false;
     };
-    let identity = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
-    let opened = file.metadata().ok().filter(|meta| meta.is_file()).map(identity);
-    if opened.is_none() || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+    let number_of = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
+    let file_number = file.metadata().ok().filter(|meta| meta.is_file()).map(number_of);
+    if file_number.is_none() || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }
     // The name may now belong to another file.
-    let named = std::fs::symlink_metadata(path).ok().map(identity);
-    named == opened && std::fs::remove_file(path).is_ok()
+    let named_number = std::fs::symlink_metadata(path).ok().map(number_of);
+    named_number == file_number && std::fs::remove_file(path).is_ok()
 }
 
 #[cfg(test)]

@@ -7,21 +7,21 @@ use crate::response::{u32_at, u64_at};
 
 /// The table of an image with blocks of `block` bytes.
 pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, block: u64) -> Option<Table> {
-    let signed = |at| image.look(at, 92).filter(|header| header.starts_with(b"EFI PART"));
-    let Some(header) = signed(block) else {
+    let header_at = |at| image.look(at, 92).filter(|header| header.starts_with(b"EFI PART"));
+    let Some(header) = header_at(block) else {
         // The copy in the last block survives if the start is overwritten.
-        let copy = bytes.checked_sub(block).filter(|_| block > 0).and_then(signed);
+        let copy = bytes.checked_sub(block).filter(|_| block > 0).and_then(header_at);
         return copy.map(|_| Table { kind: "gpt", entries: Vec::new() });
     };
-    let first = u64_at(&header, 72)?.checked_mul(block)?;
+    let entries_at = u64_at(&header, 72)?.checked_mul(block)?;
     let (count, size) = (u32_at(&header, 80)?.min(ENTRIES_MAX), u32_at(&header, 84)?);
     let plausible = (128..=4096).contains(&size);
     let numbers = 0..if plausible { count } else { 0 };
-    let entry = |index: u32| {
-        let at = first.checked_add(u64::from(index) * u64::from(size))?;
-        entry_of(&image.look(at, 128)?, index + 1, block, bytes)
-    };
-    Some(Table { kind: "gpt", entries: numbers.filter_map(entry).collect() })
+    let entries = numbers.filter_map(|index| {
+        let offset = entries_at.checked_add(u64::from(index) * u64::from(size))?;
+        entry_of(&image.look(offset, 128)?, index + 1, block, bytes)
+    });
+    Some(Table { kind: "gpt", entries: entries.collect() })
 }
 
 fn entry_of(entry: &[u8], number: u32, block: u64, bytes: u64) -> Option<Entry> {

@@ -141,24 +141,24 @@ impl Layout {
     /// Computes the positions on a drive of `bytes` with sectors of `sector` bytes.
     pub fn plan(&self, bytes: u64, sector: u32) -> Result<Vec<Planned>, LayoutError> {
         let addressable = MBR_SECTORS.saturating_mul(u64::from(sector));
-        let there = bytes.min(addressable) / ALIGNMENT * ALIGNMENT;
+        let usable = bytes.min(addressable) / ALIGNMENT * ALIGNMENT;
         let sized = self.0.iter().filter_map(|w| w.bytes).map(align);
         let requested = sized.fold(ALIGNMENT, u64::saturating_add);
         let has_rest = self.0.iter().any(|w| w.bytes.is_none());
-        if requested > there || (has_rest && requested == there) {
+        if requested > usable || (has_rest && requested == usable) {
             return Err(LayoutError::NoRoom {
                 requested: requested.saturating_add(u64::from(has_rest) * ALIGNMENT),
-                there,
+                there: usable,
             });
         }
-        let mut at = ALIGNMENT;
+        let mut start = ALIGNMENT;
         let mut places = Vec::new();
         for (request, number) in self.0.iter().zip(1..) {
-            let bytes = request.bytes.map_or(there - requested, align);
+            let bytes = request.bytes.map_or(usable - requested, align);
             limits(request.word, bytes, u64::from(sector))?;
             let PartitionRequest { word: purpose, kind, .. } = *request;
-            places.push(Planned { number, purpose, kind, start: at, bytes });
-            at += bytes;
+            places.push(Planned { number, purpose, kind, start, bytes });
+            start += bytes;
         }
         Ok(places)
     }
@@ -192,18 +192,20 @@ fn bytes(size: &str) -> Result<u64, String> {
 
 /// Checks the maximum sizes of FileCore and FAT16 and the minimum size of FAT32.
 fn limits(word: &'static str, bytes: u64, sector: u64) -> Result<(), LayoutError> {
-    let limit = |why: String| Err(LayoutError::Limit { word, bytes, why });
+    let limit_error = |why: String| Err(LayoutError::Limit { word, bytes, why });
     match word {
         "filecore" if bytes > FILECORE_SECTORS * sector => {
-            let most = units::binary(FILECORE_SECTORS * sector);
-            limit(format!("FileCore addresses 2^29 sectors of {sector} bytes, {most}"))
+            let size_max = units::binary(FILECORE_SECTORS * sector);
+            limit_error(format!("FileCore addresses 2^29 sectors of {sector} bytes, {size_max}"))
         }
         "loader" | "fat32" if bytes < fat32_bytes(sector) => {
-            let least = units::binary(fat32_bytes(sector));
-            limit(format!("FAT32 needs 65,525 clusters, {least} with sectors of {sector} bytes"))
+            let size_min = units::binary(fat32_bytes(sector));
+            limit_error(format!(
+                "FAT32 needs 65,525 clusters, {size_min} with sectors of {sector} bytes"
+            ))
         }
         "fat16" if bytes > FAT16_BYTES => {
-            limit(format!("FAT16 ends at {}", units::binary(FAT16_BYTES)))
+            limit_error(format!("FAT16 ends at {}", units::binary(FAT16_BYTES)))
         }
         _ => Ok(()),
     }

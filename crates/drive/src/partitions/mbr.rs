@@ -23,11 +23,11 @@ fn records<I: Image + ?Sized>(image: &I, at: u64) -> Option<Vec<Record>> {
     let sector = image.look(at, 512)?;
     let entries = sector[446..510].chunks_exact(16);
     let sane = entries.clone().all(|entry| entry[0] & 0x7f == 0);
-    let read = |entry: &[u8]| {
+    let records = entries.filter_map(|entry| {
         let number = |at| u32_at(entry, at).map(u64::from);
         Some(Record { kind: entry[4], first: number(8)?, sectors: number(12)? })
-    };
-    (sane && sector[510..] == [0x55, 0xaa]).then(|| entries.filter_map(read).collect())
+    });
+    (sane && sector[510..] == [0x55, 0xaa]).then(|| records.collect())
 }
 
 /// The table of an image with sectors of `sector` bytes.
@@ -55,8 +55,8 @@ fn entry(record: &Record, base: u64, number: u32, drive: (u64, u64)) -> Option<E
     // A table made for a larger drive is truncated at the end of this drive.
     let end = (start + record.sectors * sector).min(bytes);
     let kind = PartitionType::Mbr(record.kind);
-    let whole = Entry { number, start, bytes: end.saturating_sub(start), kind, name: None };
-    (start > 0 && whole.bytes > 0).then_some(whole)
+    let entry = Entry { number, start, bytes: end.saturating_sub(start), kind, name: None };
+    (start > 0 && entry.bytes > 0).then_some(entry)
 }
 
 /// Number of the first logical partition.
@@ -69,8 +69,8 @@ fn logical<I: Image + ?Sized>(image: &I, first: u64, drive: (u64, u64), entries:
     let (mut at, mut number) = (first, FIRST_LOGICAL);
     for _ in FIRST_LOGICAL..ENTRIES_MAX {
         let Some(records) = records(image, at * drive.1) else { return };
-        let is_partition = |r: &&Record| r.kind != 0 && r.sectors > 0 && !r.is_extended();
-        if let Some(partition) = records.iter().find(is_partition) {
+        let mut partitions = records.iter().filter(|r| r.kind != 0 && !r.is_extended());
+        if let Some(partition) = partitions.find(|r| r.sectors > 0) {
             entries.extend(entry(partition, at, number, drive));
             number += 1;
         }

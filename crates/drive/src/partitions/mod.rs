@@ -95,8 +95,8 @@ impl Table {
             farthest = farthest.into_iter().chain([entry]).max_by_key(|e| e.end());
         }
         // The logical partitions of an MBR are numbered along their chain, inside a primary one.
-        let has_position = |number: &u32| self.kind != "mbr" || *number < 5;
-        if !by_start.iter().map(|e| e.number).filter(has_position).is_sorted() {
+        let numbers = by_start.iter().map(|e| e.number);
+        if !numbers.filter(|number| self.kind != "mbr" || *number < 5).is_sorted() {
             lines.push("the partition numbers are not in order of position".into());
         }
         lines

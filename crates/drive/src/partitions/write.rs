@@ -28,9 +28,9 @@ pub(crate) fn write(
     signature: u32,
 ) -> io::Result<()> {
     let zeros = vec![0; WIPED as usize];
-    let ends = |start: u64, end: u64| [start, end.saturating_sub(WIPED).max(start)];
-    let of_places = places.iter().flat_map(|p| ends(p.start, p.start + p.bytes));
-    for at in ends(0, bytes).into_iter().chain(of_places) {
+    let both_ends = |start: u64, end: u64| [start, end.saturating_sub(WIPED).max(start)];
+    let of_places = places.iter().flat_map(|p| both_ends(p.start, p.start + p.bytes));
+    for at in both_ends(0, bytes).into_iter().chain(of_places) {
         let length = WIPED.min(bytes - at) as usize;
         drive.write_all_at(&zeros[..length], at)?;
     }
@@ -65,16 +65,15 @@ pub fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
     if block[510..512] != [0x55, 0xaa] {
         return None;
     }
-    let first = |entry: &[u8]| u32_at(entry, 8).unwrap_or(0);
     let is_used = |entry: &[u8]| entry[4] != 0 && u32_at(entry, 12).unwrap_or(0) > 0;
     let mut entries: Vec<(u32, Vec<u8>)> =
         (1..).zip(block[446..510].chunks_exact(16).map(<[u8]>::to_vec)).collect();
     if entries.iter().any(|(_, entry)| entry[4] == PROTECTIVE || entry[0] & 0x7f != 0) {
         return None;
     }
-    entries.sort_by_key(|(_, entry)| (!is_used(entry), first(entry)));
-    let used = entries.iter().filter(|(_, entry)| is_used(entry));
-    let order: Vec<u32> = used.map(|(number, _)| *number).collect();
+    entries.sort_by_key(|(_, entry)| (!is_used(entry), u32_at(entry, 8).unwrap_or(0)));
+    let partitions = entries.iter().filter(|(_, entry)| is_used(entry));
+    let order: Vec<u32> = partitions.map(|(number, _)| *number).collect();
     for ((_, entry), place) in entries.iter().zip(block[446..510].chunks_exact_mut(16)) {
         place.copy_from_slice(entry);
     }

@@ -48,22 +48,22 @@ impl FromStr for Address {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Address, ()> {
-        let hex = |text: &str, digits: usize| {
+        let parse_hex = |text: &str, digits: usize| {
             let fits = text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
             fits.then(|| u32::from_str_radix(text, 16).ok()).flatten().ok_or(())
         };
         let (rest, function) = text.rsplit_once('.').ok_or(())?;
         let (rest, device) = rest.rsplit_once(':').ok_or(())?;
         let (domain, bus) = rest.rsplit_once(':').unwrap_or(("0000", rest));
-        let (device, function) = (hex(device, 2)?, hex(function, 1)?);
+        let (device, function) = (parse_hex(device, 2)?, parse_hex(function, 1)?);
         // Domains made by the kernel, as for the drives behind Intel VMD, begin at 0x10000.
         let digits = domain.len().clamp(4, 8);
         if device > 31 || function > 7 {
             return Err(());
         }
         Ok(Address {
-            domain: hex(domain, digits)?,
-            bus: hex(bus, 2)? as u8,
+            domain: parse_hex(domain, digits)?,
+            bus: parse_hex(bus, 2)? as u8,
             device: device as u8,
             function: function as u8,
         })

@@ -107,11 +107,11 @@ pub struct BoundDrive {
 /// All NVMe drives of this machine without the kernel's driver.
 pub fn list() -> Vec<BoundDrive> {
     let machine = Machine::here();
-    listed(&machine, &Notes::of(&machine))
+    listed(&machine, &Notes::new(&machine))
 }
 
 pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
-    let shown = |function: Function| {
+    let drives = Function::all(machine).into_iter().filter_map(|function| {
         let holder = holder(machine, notes, &function);
         let note = match &holder {
             Holder::Kernel => return None,
@@ -119,18 +119,18 @@ pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
             Holder::Running(_) => notes.about(function.address),
             Holder::Foreign(_) => None,
         };
-        let first = note.as_ref().and_then(|note| note.namespaces.first());
+        let namespace = note.as_ref().and_then(|note| note.namespaces.first());
         Some(BoundDrive {
             target: format!("pci:{}", function.address),
             driver: function.driver(),
-            model: first.and_then(|namespace| namespace.drive.model.clone()),
+            model: namespace.and_then(|namespace| namespace.drive.model.clone()),
             bytes: note.as_ref().map(|note| note.namespaces.iter().map(|n| n.bytes).sum()),
             holder: holder.in_words(),
             give_back: holder.return_command(&function.address),
             serial: note.map(|note| note.serial),
         })
-    };
-    Function::all(machine).into_iter().filter_map(shown).collect()
+    });
+    drives.collect()
 }
 
 /// Detaches a drive from the kernel until [`unbind`]. Refused unless its serial number is `serial`.
@@ -174,8 +174,7 @@ pub struct Returned {
 
 /// Whether the drive of a target was not returned to the kernel after its run.
 pub fn stayed_away(spec: &str) -> bool {
-    let found = super::here(spec);
-    found.is_ok_and(|(machine, notes, function)| {
+    super::here(spec).is_ok_and(|(machine, notes, function)| {
         matches!(holder(&machine, &notes, &function), Holder::Left(_))
     })
 }
@@ -184,34 +183,41 @@ pub fn stayed_away(spec: &str) -> bool {
 /// number.
 pub fn left_detached() -> Vec<String> {
     let machine = Machine::here();
-    let left = left(&machine, &Notes::of(&machine));
-    left.iter().map(|(_, note)| note.in_words()).collect()
+    let detached = left(&machine, &Notes::new(&machine));
+    detached.iter().map(|(_, note)| note.in_words()).collect()
 }
 
 /// Gives every drive detached by a killed run back to the kernel, and removes obsolete notes.
 pub fn recover() -> Vec<Returned> {
     let machine = Machine::here();
-    let notes = Notes::of(&machine);
-    let back = |(function, note): (Function, Note)| {
-        let lock = notes.lock(function.address)?;
-        let done = give_back(&notes, &function, Some(&note));
-        drop(lock);
-        let target = format!("pci:{}", note.address);
-        let failed = done.err().map(|error| error.to_string());
-        Some(Returned { target, serial: note.serial, failed })
-    };
-    let returned = left(&machine, &notes).into_iter().filter_map(back).collect();
+    let notes = Notes::new(&machine);
+    let returned = left(&machine, &notes)
+        .into_iter()
+        .filter_map(|(function, note): (Function, Note)| {
+            let lock = notes.lock(function.address)?;
+            let result = give_back(&notes, &function, Some(&note));
+            drop(lock);
+            let target = format!("pci:{}", note.address);
+            Some(Returned {
+                target,
+                serial: note.serial,
+                failed: result.err().map(|error| error.to_string()),
+            })
+        })
+        .collect();
     notes.all().into_iter().for_each(|address| tidy(&machine, &notes, address));
     returned
 }
 
 /// Drives that killed runs had detached.
 pub(super) fn left(machine: &Machine, notes: &Notes) -> Vec<(Function, Note)> {
-    let one = |function: Function| match holder(machine, notes, &function) {
-        Holder::Left(note) => Some((function, *note)),
-        _ => None,
-    };
-    Function::all(machine).into_iter().filter_map(one).collect()
+    Function::all(machine)
+        .into_iter()
+        .filter_map(|function| match holder(machine, notes, &function) {
+            Holder::Left(note) => Some((function, *note)),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Removes the note of a run that was killed before the kernel released the drive, or before the

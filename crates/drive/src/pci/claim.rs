@@ -201,8 +201,8 @@ pub(super) fn take(
         }
     }
     let nodes = function.namespaces();
-    let hold = |node: &crate::node::Node| open_node(Path::new(&node.path()), false, true);
-    let held = nodes.iter().map(|(_, node)| hold(node)).collect::<Result<Vec<_>, _>>()?;
+    let files = nodes.iter().map(|(_, node)| open_node(Path::new(&node.path()), false, true));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
     let graph = Graph::read(machine);
     let reasons: Vec<String> = nodes.iter().flat_map(|(_, node)| graph.uses_of(node)).collect();
     if !reasons.is_empty() {
@@ -218,7 +218,7 @@ pub(super) fn take(
         .set("driver_override", driver.unwrap_or(NOBODY))
         .and_then(|()| function.announce(&format!("drivers/{KERNEL}/unbind")))
         .and_then(|()| function.announce("drivers_probe"));
-    drop(held);
+    drop(files);
     match bound {
         Ok(()) if function.driver().as_deref() == driver => Ok(lock),
         bound => {
@@ -261,8 +261,8 @@ pub(super) fn give_back(
     while function.namespaces().len() < namespaces {
         if begin.elapsed() > RETURN {
             let context = format!("pci:{} was returned to the kernel", function.address);
-            let what = std::io::Error::other("its namespaces did not appear: see dmesg");
-            return Err(DriveError::io(context, what));
+            let problem = std::io::Error::other("its namespaces did not appear: see dmesg");
+            return Err(DriveError::io(context, problem));
         }
         thread::sleep(RETURN_STEP);
     }

@@ -60,8 +60,8 @@ impl Function {
     /// All NVMe controllers, by address.
     pub fn all(machine: &Machine) -> Vec<Function> {
         let names = machine.names("/sys/bus/pci/devices").into_iter();
-        let all = names.filter_map(|name| Function::at(machine, name.parse().ok()?));
-        all.filter(|function| function.class() == Some(NVME_CLASS)).collect()
+        let functions = names.filter_map(|name| Function::at(machine, name.parse().ok()?));
+        functions.filter(|function| function.class() == Some(NVME_CLASS)).collect()
     }
 
     fn class(&self) -> Option<u32> {
@@ -89,31 +89,33 @@ impl Function {
     /// count.
     pub fn group_peers(&self) -> Vec<String> {
         let members = machine::names(&self.dir.join("iommu_group/devices"));
-        let held = |name: &String| {
-            let peer = Function::at(&self.machine, name.parse().ok()?)?;
-            let free = peer.address == self.address || peer.class()? >> 16 == BRIDGE;
-            let driver = peer.driver().filter(|driver| !free && driver != VFIO)?;
-            Some(format!("{name} ({driver})"))
-        };
-        members.iter().filter_map(held).collect()
+        members
+            .iter()
+            .filter_map(|name| {
+                let peer = Function::at(&self.machine, name.parse().ok()?)?;
+                let is_free = peer.address == self.address || peer.class()? >> 16 == BRIDGE;
+                let driver = peer.driver().filter(|driver| !is_free && driver != VFIO)?;
+                Some(format!("{name} ({driver})"))
+            })
+            .collect()
     }
 
     /// Block devices of the controller's namespaces with their numbers, ascending. With multipath,
     /// the visible node is elsewhere in sysfs than this controller's hidden path.
     pub fn namespaces(&self) -> Vec<(u32, Node)> {
         let controllers = machine::names(&self.dir.join("nvme"));
-        let below = controllers.iter().flat_map(|controller| {
+        let names = controllers.iter().flat_map(|controller| {
             let dir = self.dir.join("nvme").join(controller);
             machine::names(&dir).into_iter().filter(|name| name.starts_with("nvme"))
         });
-        let mut found: Vec<(u32, Node)> = below
+        let mut namespaces: Vec<(u32, Node)> = names
             .filter_map(|name| {
                 let node = Node::named(&self.machine, &visible(&name))?;
                 Some((node.value("nsid")?, node))
             })
             .collect();
-        found.sort_by_key(|(nsid, _)| *nsid);
-        found
+        namespaces.sort_by_key(|(nsid, _)| *nsid);
+        namespaces
     }
 
     /// Writes a word to a file of the function.
@@ -173,11 +175,11 @@ fn write(path: &Path, word: &str, address: &str) -> Result<(), DriveError> {
 
 /// The visible node of a hidden path: `nvme0n1` for `nvme0c1n1`.
 fn visible(name: &str) -> String {
-    let hidden = name.strip_prefix("nvme").and_then(|rest| {
+    let node = name.strip_prefix("nvme").and_then(|rest| {
         let (subsystem, rest) = rest.split_once('c')?;
         Some(format!("nvme{subsystem}n{}", rest.split_once('n')?.1))
     });
-    hidden.unwrap_or_else(|| name.to_string())
+    node.unwrap_or_else(|| name.to_string())
 }
 
 #[cfg(test)]

@@ -55,9 +55,9 @@ impl Guard {
         let process = command.spawn()?;
         drop(command);
         ours.set_read_timeout(Some(PATIENCE))?;
-        let ready = ours.read_exact(&mut [0]);
+        let confirmation = ours.read_exact(&mut [0]);
         // Without its confirmation, it is not guarding. Dropping the link ends it.
-        ready.map_err(|e| io::Error::new(e.kind(), "the guard process did not start"))?;
+        confirmation.map_err(|e| io::Error::new(e.kind(), "the guard process did not start"))?;
         Ok(Guard { process: Mutex::new(process), link: Some(ours), pages })
     }
 

@@ -87,7 +87,7 @@ pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<Planned, Dr
 fn here(spec: &str) -> Result<(Machine, Notes, Function), DriveError> {
     let machine = Machine::here();
     let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
-    let notes = Notes::of(&machine);
+    let notes = Notes::new(&machine);
     Ok((machine, notes, function))
 }
 
@@ -102,9 +102,10 @@ pub fn keys(spec: &str) -> Vec<DriveKey> {
 
 fn keys_of(machine: &Machine, notes: &Notes, function: &Function) -> Vec<DriveKey> {
     let nodes = function.namespaces();
-    let there: Vec<_> = nodes.iter().filter_map(|(_, node)| DriveKey::of(machine, node)).collect();
-    if !there.is_empty() {
-        return there;
+    let keys: Vec<_> =
+        nodes.iter().filter_map(|(_, node)| DriveKey::from_node(machine, node)).collect();
+    if !keys.is_empty() {
+        return keys;
     }
     let note = notes.about(function.address).filter(|note| note.boot == note::boot(machine));
     note.map_or_else(Vec::new, |note| note.namespaces.into_iter().map(|space| space.key).collect())
@@ -132,12 +133,11 @@ fn plan(
     };
     let namespace = chosen(spec, &note, parsed.nsid)?;
     let overwrites = request.wants == Safety::Destroys && word.is_some();
-    let allowed = if overwrites { Safety::Destroys } else { Safety::Reads };
+    let safety = if overwrites { Safety::Destroys } else { Safety::Reads };
     let bytes = first_bytes(spec, namespace.bytes, namespace.block_bytes, request.size)?;
-    let lost = || format!("everything on {spec}: {}", namespace.contents);
     Ok(Plan {
-        destroys: overwrites.then(lost),
-        info: info(machine, spec, namespace, bytes, allowed),
+        destroys: overwrites.then(|| format!("everything on {spec}: {}", namespace.contents)),
+        info: info(machine, spec, namespace, bytes, safety),
         nsid: namespace.nsid,
         function,
         take,
@@ -154,13 +154,13 @@ fn takeable(
     word: Option<&str>,
     no_iommu: bool,
 ) -> Result<Note, DriveError> {
-    let refused = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
+    let refusal = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
     let nodes = function.namespaces();
     let graph = Graph::read(machine);
     let busy: Vec<String> = nodes.iter().flat_map(|(_, node)| graph.uses_of(node)).collect();
     if let Some(first) = busy.first() {
         let text = format!("{spec} cannot be taken from the kernel: {first}");
-        return Err(refused(text, "its device node"));
+        return Err(refusal(text, "its device node"));
     }
     let group = function.group();
     if group.is_none() {
@@ -169,16 +169,16 @@ fn takeable(
     let peers = function.group_peers();
     if !peers.is_empty() {
         let text = format!("the IOMMU cannot isolate {spec} from {}", peers.join(", "));
-        return Err(refused(text, "another slot, or unbind those from their drivers"));
+        return Err(refusal(text, "another slot, or unbind those from their drivers"));
     }
-    let found: Vec<Namespace> = nodes
+    let namespaces: Vec<Namespace> = nodes
         .iter()
         .map(|(nsid, node)| namespace(machine, *nsid, node))
         .collect::<Result<_, _>>()?;
-    let serial = found.iter().find_map(|namespace| namespace.drive.serial.clone());
+    let serial = namespaces.iter().find_map(|namespace| namespace.drive.serial.clone());
     let Some(serial) = serial else {
         let text = format!("{spec} has no namespace with a serial number");
-        return Err(refused(text, "ssdyno list"));
+        return Err(refusal(text, "ssdyno list"));
     };
     let note = Note {
         address: function.address.to_string(),
@@ -186,35 +186,35 @@ fn takeable(
         group,
         kept: false,
         boot: note::boot(machine),
-        namespaces: found,
+        namespaces,
     };
     let note = confirmed(spec, note, word)?;
     if word.is_none() {
         let text = format!("{spec} belongs to the kernel: taking it requires its serial number");
         let hint = format!("ssdyno prepare {spec} --bind=SERIAL; or --destroy=SERIAL with this");
-        return Err(refused(text, &hint));
+        return Err(refusal(text, &hint));
     }
     Ok(note)
 }
 
 /// Checks whether a drive without an IOMMU may be used.
 fn without_iommu(spec: &str, function: &Function, allowed: bool) -> Result<(), DriveError> {
-    let refused = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
+    let refusal = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
     if !allowed {
         let text = format!("{spec} has no IOMMU to protect memory from it");
         let hint =
             "VT-d or AMD-Vi in the firmware and intel_iommu=on for Linux; or a run with --no-iommu";
-        return Err(refused(text, hint));
+        return Err(refusal(text, hint));
     }
     // On other architectures a drive's writes may bypass the processor's caches.
     if !cfg!(target_arch = "x86_64") {
         let text = format!("{spec} has no IOMMU, and --no-iommu is for x86-64 only");
-        return Err(refused(text, "its device node"));
+        return Err(refusal(text, "its device node"));
     }
     function.can_be_silenced().map_err(|error| {
         let text =
             format!("{spec} cannot be reset, so nothing could stop it after a kill: {error}");
-        refused(text, "its device node")
+        refusal(text, "its device node")
     })
 }
 
@@ -232,8 +232,8 @@ fn confirmed(spec: &str, note: Note, word: Option<&str>) -> Result<Note, DriveEr
 }
 
 fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, DriveError> {
-    let missing = || DriveError::Gone { path: node.path() };
-    let block_bytes = node.value("queue/logical_block_size").ok_or_else(missing)?;
+    let gone = || DriveError::Gone { path: node.path() };
+    let block_bytes = node.value("queue/logical_block_size").ok_or_else(gone)?;
     // Exclusive, so that a holder not visible in sysfs, such as ZFS, causes a refusal.
     let contents = if machine.is_here() {
         let file = open_node(std::path::Path::new(&node.path()), false, true)?;
@@ -243,28 +243,28 @@ fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, Dri
     };
     Ok(Namespace {
         nsid,
-        bytes: node.bytes().ok_or_else(missing)?,
+        bytes: node.bytes().ok_or_else(gone)?,
         block_bytes,
         drive: query::identify(machine, node, false),
-        key: DriveKey::of(machine, node).ok_or_else(missing)?,
+        key: DriveKey::from_node(machine, node).ok_or_else(gone)?,
         contents,
     })
 }
 
 /// The requested namespace, or the only one.
 fn chosen<'a>(spec: &str, note: &'a Note, nsid: Option<u32>) -> Result<&'a Namespace, DriveError> {
-    let bad = |text: String| {
-        let first = note.namespaces.first().map_or(1, |namespace| namespace.nsid);
-        let hint = Some(format!("pci:{}/{first}", note.address));
+    let bad_size = |text: String| {
+        let nsid = note.namespaces.first().map_or(1, |namespace| namespace.nsid);
+        let hint = Some(format!("pci:{}/{nsid}", note.address));
         DriveError::BadSize { text, hint }
     };
     match (nsid, note.namespaces.as_slice()) {
         (None, [only]) => Ok(only),
-        (None, all) => Err(bad(format!("{spec} has {} namespaces: name one", all.len()))),
-        (Some(nsid), all) => {
-            let found = all.iter().find(|namespace| namespace.nsid == nsid);
-            found.ok_or_else(|| bad(format!("{spec}: there is no such namespace")))
-        }
+        (None, all) => Err(bad_size(format!("{spec} has {} namespaces: name one", all.len()))),
+        (Some(nsid), all) => all
+            .iter()
+            .find(|namespace| namespace.nsid == nsid)
+            .ok_or_else(|| bad_size(format!("{spec}: there is no such namespace"))),
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// The machine's notes: only root can change its drivers. A reboot clears them.
-    pub fn of(machine: &Machine) -> Notes {
+    pub fn new(machine: &Machine) -> Notes {
         let dir = machine.path("/run/ssdyno/bound");
         Notes { dir, earlier: earlier(machine), boot: boot(machine) }
     }
@@ -85,10 +85,11 @@ impl Notes {
     /// The note file for a PCI function.
     fn place(&self, address: Address) -> PathBuf {
         let path = self.path(address);
-        let ours =
+        let is_ours =
             |path: &PathBuf| is_trusted(path) && read(path).is_ok_and(|n| n.boot == self.boot);
-        let earlier = || self.earlier.iter().map(|dir| dir.join(name(address))).find(ours);
-        if path.exists() { path } else { earlier().unwrap_or(path) }
+        let note_of_earlier =
+            || self.earlier.iter().map(|dir| dir.join(name(address))).find(is_ours);
+        if path.exists() { path } else { note_of_earlier().unwrap_or(path) }
     }
 
     /// The note of a function, if it exists and is readable.
@@ -109,27 +110,27 @@ impl Notes {
         let file = File::open(&path).ok()?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
         // The note may have been removed and rewritten between opening and locking.
-        let now = fs::metadata(&path).ok()?;
-        (file.metadata().ok()?.ino() == now.ino()).then_some(file)
+        let current = fs::metadata(&path).ok()?;
+        (file.metadata().ok()?.ino() == current.ino()).then_some(file)
     }
 
     /// Writes the note of a function durably and returns it locked.
     pub fn keep(&self, address: Address, note: &Note) -> Result<File, DriveError> {
         let path = self.path(address);
-        let failed = |e: io::Error| DriveError::io(format!("cannot write {}", path.display()), e);
-        fs::create_dir_all(&self.dir).map_err(failed)?;
-        let text = serde_json::to_string_pretty(note).map_err(|e| failed(e.into()))?;
+        let io_error = |e: io::Error| DriveError::io(format!("cannot write {}", path.display()), e);
+        fs::create_dir_all(&self.dir).map_err(io_error)?;
+        let text = serde_json::to_string_pretty(note).map_err(|e| io_error(e.into()))?;
         let part = path.with_extension("part");
         let _ = fs::remove_file(&part);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o644);
         let file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&part);
-        let mut file = file.map_err(failed)?;
+        let mut file = file.map_err(io_error)?;
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        locked.map_err(|e| failed(e.into()))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        fs::rename(&part, &path).map_err(failed)?;
-        File::open(&self.dir).and_then(|dir| dir.sync_all()).map_err(failed)?;
+        locked.map_err(|e| io_error(e.into()))?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(io_error)?;
+        fs::rename(&part, &path).map_err(io_error)?;
+        File::open(&self.dir).and_then(|dir| dir.sync_all()).map_err(io_error)?;
         Ok(file)
     }
 
@@ -151,13 +152,13 @@ fn name(address: Address) -> String {
 
 /// The directories in which earlier versions, run by any user of this machine, kept their notes.
 fn earlier(machine: &Machine) -> Vec<PathBuf> {
-    let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-    let own = std::env::home_dir().map(|home| home.join(STATE_IN_HOME)).into_iter().chain(named);
-    let own = own.filter(|_| machine.is_here());
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let states = std::env::home_dir().map(|home| home.join(STATE_IN_HOME)).into_iter().chain(state);
+    let states = states.filter(|_| machine.is_here());
     let mut dirs: Vec<PathBuf> = machine
         .account_states()
         .into_iter()
-        .chain(own)
+        .chain(states)
         .filter(|state| state.is_absolute())
         .map(|state| machine.path(state.join("ssdyno/bound")))
         .collect();

@@ -32,7 +32,7 @@ impl Bench {
     fn new() -> Bench {
         let root = TempDir::new().expect("a directory");
         let machine = Machine::at(root.path());
-        let bench = Bench { notes: Notes::of(&machine), machine, root };
+        let bench = Bench { notes: Notes::new(&machine), machine, root };
         let controller = "sys/devices/pci0000:00/0000:00:05.0";
         bench.write(&format!("{controller}/class"), "0x010802");
         let block = format!("{controller}/nvme/nvme0/nvme0n1");
@@ -125,7 +125,7 @@ fn a_namespace_has_the_same_key_with_the_kernel_and_without() {
     let bench = Bench::new();
     let note = bench.note(false);
     let node = Node::named(&bench.machine, "nvme0n1").expect("there");
-    let own = DriveKey::of(&bench.machine, &node).expect("known");
+    let own = DriveKey::from_node(&bench.machine, &node).expect("known");
     let keys = || keys_of(&bench.machine, &bench.notes, &bench.function());
     assert_eq!(keys(), std::slice::from_ref(&own));
     fs::remove_dir_all(bench.path("sys/devices/pci0000:00/0000:00:05.0/nvme")).expect("detached");
@@ -236,7 +236,7 @@ fn a_note_from_an_earlier_version_is_found_in_any_home_if_trusted() {
     let note = serde_json::to_string(&bench.note(false)).expect("plain data");
     bench.driver(Some("vfio-pci"));
     bench.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/users/ann:/bin/sh");
-    let notes = Notes::of(&bench.machine);
+    let notes = Notes::new(&bench.machine);
     let found = || left(&bench.machine, &notes).len();
     let path = "users/ann/.local/state/ssdyno/bound/0000:00:05.0.json";
     assert_eq!(found(), 0);

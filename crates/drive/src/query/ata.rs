@@ -14,7 +14,7 @@ use crate::sys;
 
 pub(super) fn run(query: &mut Query<'_>) {
     query.id.hardware_id = query.disk.text("device/wwid");
-    let identify = match Identify::of(query.disk) {
+    let identify = match Identify::read(query.disk) {
         Some(kept) => Ok(kept),
         None => query.with(identify),
     };
@@ -79,8 +79,8 @@ fn health(file: &File, identify: &Identify) -> io::Result<Health> {
 /// Pages of ACS-3, A.5: general (1), general errors (4), transport (6) and solid state device (7).
 /// Missing pages are skipped.
 fn statistics(file: &File, sector_bytes: u32) -> Health {
-    let read = |number: u8| (number, page(file, &statistics_command(number)).ok());
-    let [general, errors, transport, solid_state] = [1, 4, 6, 7].map(read);
+    let [general, errors, transport, solid_state] =
+        [1, 4, 6, 7].map(|number| (number, page(file, &statistics_command(number)).ok()));
     let value = |(number, page): &(u8, Option<Vec<u8>>), at: usize, bits: u32| {
         statistic(page.as_deref()?, *number, at, bits)
     };

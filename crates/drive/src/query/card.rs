@@ -15,7 +15,7 @@ pub(super) fn run(machine: &Machine, disk: &Node, id: &mut DriveIdentity) {
     let bytes = |name: &str| register(name).and_then(|text| from_hex(&text));
     id.hardware_id = register("cid");
     let cid = bytes("cid");
-    if Bus::of(disk) == Bus::Sd {
+    if Bus::from_node(disk) == Bus::Sd {
         report_cid(id, cid.and_then(|cid| Cid::of_sd(&cid)));
         report_csd(id, bytes("csd").and_then(|csd| Csd::of_sd(&csd)));
         report_status(id, bytes("ssr").and_then(|ssr| SdStatus::parse(&ssr)));
@@ -62,13 +62,13 @@ fn report_status(id: &mut DriveIdentity, status: Option<SdStatus>) {
     if let Some((units, seconds)) = status.erase {
         detail(id, "erase", format!("{units} allocation units in at most {seconds} s"));
     }
-    let can = match (status.discard, status.full_erase) {
+    let support = match (status.discard, status.full_erase) {
         (true, true) => "yes; full erase supported",
         (true, false) => "yes",
         (false, true) => "no; full erase supported",
         (false, false) => "no",
     };
-    detail(id, "discard", can);
+    detail(id, "discard", support);
 }
 
 /// The EXT_CSD register of an eMMC, which debugfs exposes only to root.
@@ -78,11 +78,11 @@ fn ext_csd(machine: &Machine, disk: &Node, id: &mut DriveIdentity) -> Option<Ext
     // A boot partition, a separate device, is below the card's block device.
     let (host, _) = card.split_once(':')?;
     let text = machine.text(format!("/sys/kernel/debug/{host}/{card}/ext_csd"));
-    let found = text.and_then(|text| ExtCsd::parse(&from_hex(&text)?));
-    if found.is_none() {
+    let ext_csd = text.and_then(|text| ExtCsd::parse(&from_hex(&text)?));
+    if ext_csd.is_none() {
         id.missing.push("EXT_CSD: needs root and a mounted debugfs".into());
     }
-    found
+    ext_csd
 }
 
 fn report_life(
@@ -91,13 +91,13 @@ fn report_life(
     end: Option<String>,
     extended: Option<&ExtCsd>,
 ) {
-    let code = |text: &str| u8::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok();
+    let parse_code = |text: &str| u8::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok();
     // The sysfs form: `0x01 0x02`.
     let reported = life.and_then(|text| {
         let (a, b) = text.split_once(' ')?;
-        Some([code(a)?, code(b)?])
+        Some([parse_code(a)?, parse_code(b)?])
     });
-    let end = end.and_then(|text| code(&text)).or(extended.map(|e| e.end_of_life));
+    let end = end.and_then(|text| parse_code(&text)).or(extended.map(|e| e.end_of_life));
     let warnings = end.and_then(card::spares).map(str::to_string);
     let reported = Health {
         wear_percent: reported.or(extended.map(|e| e.life)).and_then(card::life_used),

@@ -31,7 +31,7 @@ struct Query<'a> {
 /// Identity of a whole device, from sysfs and from the drive itself.
 pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdentity {
     let mut id = identity::identify(machine, disk, ram);
-    let run: fn(&mut Query<'_>) = match Bus::of(disk) {
+    let run: fn(&mut Query<'_>) = match Bus::from_node(disk) {
         Bus::Nvme => nvme::run,
         Bus::Sata => ata::run,
         Bus::Usb => usb::run,
@@ -55,8 +55,8 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
 pub fn health(drive: &DriveIdentity) -> Option<Health> {
     let machine = Machine::here();
     let node = Node::named(&machine, &drive.name)?;
-    let now = identify(&machine, &node, drive.ram);
-    (now.serial == drive.serial && now.bus == drive.bus).then_some(now.health)
+    let current = identify(&machine, &node, drive.ram);
+    (current.serial == drive.serial && current.bus == drive.bus).then_some(current.health)
 }
 
 impl Query<'_> {
@@ -74,13 +74,13 @@ impl Query<'_> {
     }
 
     fn miss(&mut self, what: &str, error: &io::Error) {
-        let why = match error.kind() {
+        let reason = match error.kind() {
             // A simulated machine, where no system call was made: the drive cannot be queried.
             io::ErrorKind::Unsupported if error.raw_os_error().is_none() => return,
             io::ErrorKind::PermissionDenied => "needs root".to_string(),
             _ => error.to_string(),
         };
-        self.id.missing.push(format!("{what}: {why}"));
+        self.id.missing.push(format!("{what}: {reason}"));
     }
 
     fn detail(&mut self, name: &str, value: impl Into<String>) {

@@ -99,8 +99,8 @@ fn report_controller(query: &mut Query<'_>, controller: &Info) {
 }
 
 fn listed(words: &[(bool, &str)]) -> String {
-    let has: Vec<&str> = words.iter().filter(|(has, _)| *has).map(|(_, word)| *word).collect();
-    if has.is_empty() { "none of the optional commands".into() } else { has.join(", ") }
+    let commands: Vec<&str> = words.iter().filter(|(has, _)| *has).map(|(_, word)| *word).collect();
+    if commands.is_empty() { "none of the optional commands".into() } else { commands.join(", ") }
 }
 
 fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bool) {
@@ -111,9 +111,9 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
     query.detail(FORMATS, formats(namespace));
     let block = u64::from(current.map_or(512, |f| f.block_bytes));
     if namespace.used < namespace.size {
-        let of = |blocks: u64| units::decimal(blocks.saturating_mul(block));
-        let used = format!("{} of {}", of(namespace.used), of(namespace.size));
-        query.detail("allocated", used);
+        let size_of = |blocks: u64| units::decimal(blocks.saturating_mul(block));
+        let allocated = format!("{} of {}", size_of(namespace.used), size_of(namespace.size));
+        query.detail("allocated", allocated);
     }
     if let Some(reads) = namespace.discarded_reads {
         let reads = if reads == 0 { "zeros" } else { "FFh" };
@@ -137,8 +137,8 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
 }
 
 fn report_health(query: &mut Query<'_>, controller: &Info) {
-    let read = query.with(|file| log(file, Health::PAGE, Health::BYTES));
-    if let Some(log) = query.or_missing("health log", read)
+    let health_log = query.with(|file| log(file, Health::PAGE, Health::BYTES));
+    if let Some(log) = query.or_missing("health log", health_log)
         && let Some(reported) = health(&log)
     {
         query.id.health = std::mem::take(&mut query.id.health).or(reported);
@@ -150,7 +150,7 @@ fn report_health(query: &mut Query<'_>, controller: &Info) {
     let list = || query.with(|file| log(file, LOGS, 1024)).ok();
     let list = controller.lists_logs.then(list).flatten();
     if list.is_some_and(|list| has_log(&list, OCP_HEALTH)) {
-        let more = query.with(|file| log(file, OCP_HEALTH, Health::BYTES)).ok();
-        query.id.health.flash_written_bytes = more.and_then(|log| flash_written(&log));
+        let ocp_log = query.with(|file| log(file, OCP_HEALTH, Health::BYTES)).ok();
+        query.id.health.flash_written_bytes = ocp_log.and_then(|log| flash_written(&log));
     }
 }

@@ -16,16 +16,16 @@ pub(super) fn run(query: &mut Query<'_>) {
 /// Adds the content of the pages. With `commands`, pages that the kernel has not copied are
 /// requested from the device; some USB sticks hang if an unsupported page is requested.
 pub(super) fn report(query: &mut Query<'_>, commands: bool) {
-    let kept = |page: &str| std::fs::read(query.disk.dir.join("device").join(page)).ok();
-    let get = |name: &str, page: Option<u8>| {
-        kept(name).or_else(|| commands.then(|| fetch(query, page)).flatten())
+    let copy_of = |page: &str| std::fs::read(query.disk.dir.join("device").join(page)).ok();
+    let page = |name: &str, page: Option<u8>| {
+        copy_of(name).or_else(|| commands.then(|| fetch(query, page)).flatten())
     };
-    let standard = get("inquiry", None).and_then(|data| Inquiry::parse(&data));
-    let serial = get("vpd_pg80", Some(0x80)).and_then(|page| scsi::unit_serial(&page));
-    let name = get("vpd_pg83", Some(0x83)).and_then(|page| scsi::world_wide_name(&page));
-    let limits = get("vpd_pgb0", Some(0xb0)).and_then(|page| scsi::limits(&page));
-    let rotation = get("vpd_pgb1", Some(0xb1)).and_then(|page| scsi::rotation(&page));
-    let discard = get("vpd_pgb2", Some(0xb2)).and_then(|page| scsi::provisioning(&page));
+    let standard = page("inquiry", None).and_then(|data| Inquiry::parse(&data));
+    let serial = page("vpd_pg80", Some(0x80)).and_then(|page| scsi::unit_serial(&page));
+    let name = page("vpd_pg83", Some(0x83)).and_then(|page| scsi::world_wide_name(&page));
+    let limits = page("vpd_pgb0", Some(0xb0)).and_then(|page| scsi::limits(&page));
+    let rotation = page("vpd_pgb1", Some(0xb1)).and_then(|page| scsi::rotation(&page));
+    let discard = page("vpd_pgb2", Some(0xb2)).and_then(|page| scsi::provisioning(&page));
     let id = &mut *query.id;
     if let Some(Inquiry { vendor, model, revision, version }) = standard {
         id.vendor = id.vendor.take().or(vendor);
@@ -58,15 +58,15 @@ pub(super) fn report(query: &mut Query<'_>, commands: bool) {
 /// later. Only files readable by every user count. Values obtained with commands are listed
 /// separately.
 fn report_names(query: &mut Query<'_>, serial: Option<String>, name: Option<String>) {
-    let anyone = |page: &str| query.disk.dir.join("device").join(page).exists();
-    if anyone("vpd_pg83") && query.id.hardware_id.is_none() {
+    let is_public = |page: &str| query.disk.dir.join("device").join(page).exists();
+    if is_public("vpd_pg83") && query.id.hardware_id.is_none() {
         query.id.hardware_id.clone_from(&name);
     }
-    let found = [
+    let values = [
         ("serial (by command)", serial, query.id.serial.is_some()),
         ("name (by command)", name, query.id.hardware_id.is_some()),
     ];
-    for (what, value, known) in found {
+    for (what, value, known) in values {
         value.filter(|_| !known).into_iter().for_each(|value| query.detail(what, value));
     }
 }

@@ -7,10 +7,10 @@ use crate::machine::read_text;
 
 pub(super) fn run(query: &mut Query<'_>) {
     let usb = usb_device(query.disk);
-    let reported = |file: &str| usb.as_ref().and_then(|dir| read_text(&dir.join(file)));
+    let attribute = |file: &str| usb.as_ref().and_then(|dir| read_text(&dir.join(file)));
     query.id.hardware_id =
-        reported("idVendor").zip(reported("idProduct")).map(|(v, p)| format!("{v}:{p}"));
-    if let Some(version) = reported("version") {
+        attribute("idVendor").zip(attribute("idProduct")).map(|(v, p)| format!("{v}:{p}"));
+    if let Some(version) = attribute("version") {
         query.detail("version", format!("USB {}", version.trim()));
     }
     let link = query.id.link.as_ref().and_then(|link| link.now.as_deref()).unwrap_or_default();

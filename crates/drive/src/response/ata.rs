@@ -18,7 +18,7 @@ pub(crate) struct Identify([u16; WORDS]);
 
 impl Identify {
     /// Reads the kernel's copy.
-    pub fn of(disk: &Node) -> Option<Identify> {
+    pub fn read(disk: &Node) -> Option<Identify> {
         Identify::parse(&std::fs::read(disk.dir.join("device/vpd_pg89")).ok()?)
     }
 
@@ -91,10 +91,10 @@ impl Identify {
     /// Logical and physical sector size, bytes (words 106, 117, 118).
     pub fn sectors(&self) -> (u32, u32) {
         let Some(word) = self.valid(106) else { return (512, 512) };
-        let long = u32::from(self.0[117]) | u32::from(self.0[118]) << 16;
+        let words = u32::from(self.0[117]) | u32::from(self.0[118]) << 16;
         let logical = match word & 0x1000 {
             0 => 512,
-            _ => long.saturating_mul(2).max(512),
+            _ => words.saturating_mul(2).max(512),
         };
         let power = if word & 0x2000 == 0 { 0 } else { u32::from(word & 15) };
         (logical, logical.saturating_mul(1 << power))
@@ -109,14 +109,14 @@ impl Identify {
 
     /// Whether SMART is supported and enabled (words 82 and 85, bit 0).
     pub fn smart(&self) -> bool {
-        let on = |n: usize| self.reported(n).is_some_and(|word| word & 1 != 0);
-        on(82) && on(85)
+        let is_on = |n: usize| self.reported(n).is_some_and(|word| word & 1 != 0);
+        is_on(82) && is_on(85)
     }
 
     /// Whether the general purpose logs are supported (word 84 or 87, bit 5).
     pub fn logs(&self) -> bool {
-        let has = |n: usize| self.valid(n).is_some_and(|word| word & 0x20 != 0);
-        has(84) || has(87)
+        let has_logs = |n: usize| self.valid(n).is_some_and(|word| word & 0x20 != 0);
+        has_logs(84) || has_logs(87)
     }
 
     /// Whether a password is set and the drive locked (word 128, bits 1 and 2).
@@ -169,9 +169,9 @@ pub(crate) fn pass_through(command: u8, feature: u8, address: [u8; 6]) -> [u8; 1
     // From the device, in blocks, length in the count; no registers returned.
     const FLAGS: u8 = 0x0e;
     // A 48-bit command has the upper halves next to the lower ones.
-    let long = command == READ_LOG_EXT;
+    let is_long = command == READ_LOG_EXT;
     let [low, mid, high, low_2, mid_2, high_2] = address;
-    let protocol = PIO_IN | u8::from(long);
+    let protocol = PIO_IN | u8::from(is_long);
     [0x85, protocol, FLAGS, 0, feature, 0, 1, low_2, low, mid_2, mid, high_2, high, 0, command, 0]
 }
 
@@ -206,8 +206,8 @@ pub(crate) fn statistic(page: &[u8], number: u8, at: usize, bits: u32) -> Option
     let header = bytes(page, 0).map(u64::from_le_bytes)?;
     let value = bytes(page, at).map(u64::from_le_bytes)?;
     // Byte 2 of the header is the page number.
-    let ours = header >> 16 & 0xff == u64::from(number);
-    (ours && value >> 62 == 3).then_some(value & ((1 << bits) - 1))
+    let is_page = header >> 16 & 0xff == u64::from(number);
+    (is_page && value >> 62 == 3).then_some(value & ((1 << bits) - 1))
 }
 
 #[cfg(test)]

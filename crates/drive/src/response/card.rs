@@ -12,9 +12,8 @@ const MIB: u64 = 1 << 20;
 /// Parses the hexadecimal text of sysfs and debugfs; `None` if malformed.
 pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim().as_bytes();
-    let digit = |d: u8| char::from(d).to_digit(16).map(|d| d as u8);
-    let pair = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?);
-    digits.chunks(2).map(pair).collect()
+    let digit_of = |d: u8| char::from(d).to_digit(16).map(|d| d as u8);
+    digits.chunks(2).map(|pair| Some(digit_of(pair[0])? << 4 | digit_of(*pair.get(1)?)?)).collect()
 }
 
 /// Identity of a card, from its CID.
@@ -82,8 +81,8 @@ pub(crate) struct Csd {
 
 impl Csd {
     pub fn of_sd(csd: &[u8]) -> Option<Csd> {
-        let all = u128::from_be_bytes(bytes(csd, 0)?);
-        let bits = |high: u32, low: u32| (all >> low & ((1 << (high - low + 1)) - 1)) as u64;
+        let register = u128::from_be_bytes(bytes(csd, 0)?);
+        let bits = |high: u32, low: u32| (register >> low & ((1 << (high - low + 1)) - 1)) as u64;
         let (class, capacity) = match bits(127, 126) {
             0 => {
                 let power = bits(49, 47) + 2 + bits(83, 80);
@@ -125,18 +124,18 @@ impl SdStatus {
             4 => Some("class 10".into()),
             _ => None,
         });
-        let numbered = |letter: &str, n: u8| (n > 0).then(|| format!("{letter}{n}"));
-        classes.extend(numbered("U", byte(14)? >> 4));
-        classes.extend(numbered("V", byte(15)?));
-        classes.extend(numbered("A", byte(21)? & 15));
+        let class = |letter: &str, n: u8| (n > 0).then(|| format!("{letter}{n}"));
+        classes.extend(class("U", byte(14)? >> 4));
+        classes.extend(class("V", byte(15)?));
+        classes.extend(class("A", byte(21)? & 15));
         // Large units have a separate code next to the video classes.
-        let large = u16::from_be_bytes(bytes(ssr, 16)?) & 0x3ff;
+        let large_units = u16::from_be_bytes(bytes(ssr, 16)?) & 0x3ff;
         let unit = unit_bytes(byte(10)? >> 4);
         let size = u16::from_be_bytes(bytes(ssr, 11)?);
         let flags = byte(24)?;
         Some(SdStatus {
             classes,
-            unit_bytes: if large > 0 { Some(u64::from(large) * MIB) } else { unit },
+            unit_bytes: if large_units > 0 { Some(u64::from(large_units) * MIB) } else { unit },
             erase: (size > 0).then_some((size, byte(13)? >> 2)),
             discard: flags & 2 != 0,
             full_erase: flags & 1 != 0,

@@ -2,7 +2,7 @@
 //! reads the same structures without the kernel; this module adds texts and units.
 
 use nvme::health;
-use nvme::identify::{BlockFormat, Info, Namespace};
+use nvme::identify::{Info, Namespace};
 use record::{DriveIdentity, Health};
 
 use super::text;
@@ -27,15 +27,18 @@ pub(crate) fn block_sizes(namespace: &Namespace) -> Vec<u32> {
 
 /// The formats of a namespace in words, with the one in use marked: `0: 512 B (in use), 1: 4096 B`.
 pub(crate) fn formats(namespace: &Namespace) -> String {
-    let shown = |f: BlockFormat| {
-        let metadata = match f.metadata_bytes {
-            0 => String::new(),
-            bytes => format!(" + {bytes} B metadata"),
-        };
-        let current = if f.index == namespace.current { " (in use)" } else { "" };
-        format!("{}: {} B{metadata}{current}", f.index, f.block_bytes)
-    };
-    namespace.formats().map(shown).collect::<Vec<_>>().join(", ")
+    namespace
+        .formats()
+        .map(|f| {
+            let metadata = match f.metadata_bytes {
+                0 => String::new(),
+                bytes => format!(" + {bytes} B metadata"),
+            };
+            let current = if f.index == namespace.current { " (in use)" } else { "" };
+            format!("{}: {} B{metadata}{current}", f.index, f.block_bytes)
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Name of the detail with the formats.
@@ -46,8 +49,8 @@ pub fn formatted(drive: &mut DriveIdentity, namespace: &Namespace) {
     let Some(format) = namespace.format() else { return };
     drive.bytes = Some(namespace.size * u64::from(format.block_bytes));
     drive.logical_block_bytes = Some(format.block_bytes);
-    let shown = drive.details.iter_mut().filter(|detail| detail.name == FORMATS);
-    shown.for_each(|detail| detail.value = formats(namespace));
+    let details = drive.details.iter_mut().filter(|detail| detail.name == FORMATS);
+    details.for_each(|detail| detail.value = formats(namespace));
 }
 
 /// Parses the health log into the form of the record.

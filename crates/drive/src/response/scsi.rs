@@ -83,9 +83,13 @@ pub(crate) struct Limits {
 }
 
 pub(crate) fn limits(page: &[u8]) -> Option<Limits> {
-    let inside = content(page, 0xb0)?;
-    let at = |at: usize| bytes(inside, at).map(u32::from_be_bytes).filter(|n| *n != 0);
-    Some(Limits { transfer_max: at(4), transfer_optimal: at(8), unmap_granularity: at(24) })
+    let content = content(page, 0xb0)?;
+    let u32_at = |at: usize| bytes(content, at).map(u32::from_be_bytes).filter(|n| *n != 0);
+    Some(Limits {
+        transfer_max: u32_at(4),
+        transfer_optimal: u32_at(8),
+        unmap_granularity: u32_at(24),
+    })
 }
 
 /// Revolutions per minute, page B1h; 0: not rotating.
@@ -133,8 +137,12 @@ impl Sense {
             0x72 | 0x73 => (1, 2, 3),
             _ => return None,
         };
-        let at = |at: usize| data.get(at).copied();
-        Some(Sense { key: at(key)? & 15, code: at(code)?, qualifier: at(qualifier)? })
+        let byte_at = |at: usize| data.get(at).copied();
+        Some(Sense {
+            key: byte_at(key)? & 15,
+            code: byte_at(code)?,
+            qualifier: byte_at(qualifier)?,
+        })
     }
 }
 

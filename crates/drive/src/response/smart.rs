@@ -26,12 +26,14 @@ pub(crate) struct Attribute {
 /// The attributes in a page of SMART data.
 pub(crate) fn attributes(page: &[u8]) -> Vec<Attribute> {
     let entries = page.get(2..).unwrap_or(&[]).chunks_exact(ENTRY_BYTES).take(ENTRIES);
-    let attribute = |entry: &[u8]| {
-        let mut raw = [0; 8];
-        raw[..6].copy_from_slice(&entry[5..11]);
-        Attribute { id: entry[0], value: entry[3], raw: u64::from_le_bytes(raw) }
-    };
-    entries.map(attribute).filter(|a| a.id != 0).collect()
+    entries
+        .map(|entry| {
+            let mut raw = [0; 8];
+            raw[..6].copy_from_slice(&entry[5..11]);
+            Attribute { id: entry[0], value: entry[3], raw: u64::from_le_bytes(raw) }
+        })
+        .filter(|a| a.id != 0)
+        .collect()
 }
 
 /// A manufacturer's attributes for traffic and wear.
@@ -76,25 +78,27 @@ const MAKERS: [Maker; 5] = [
 
 /// Health data from the attributes of a drive of this model.
 pub(crate) fn health(attributes: &[Attribute], model: &str) -> Health {
-    let of = |id: u8| attributes.iter().find(|a| a.id == id);
+    let find = |id: u8| attributes.iter().find(|a| a.id == id);
     // Some manufacturers store minimum and maximum in the upper bytes.
-    let low = |id: u8, bits: u32| of(id).map(|a| a.raw & ((1 << bits) - 1));
+    let low_bits = |id: u8, bits: u32| find(id).map(|a| a.raw & ((1 << bits) - 1));
     let maker = MAKERS.iter().find(|m| m.models.iter().any(|start| model.starts_with(start)));
     let traffic = |kept: Option<(u8, u64)>| {
-        kept.and_then(|(id, unit)| Some(of(id)?.raw.saturating_mul(unit)))
+        kept.and_then(|(id, unit)| Some(find(id)?.raw.saturating_mul(unit)))
     };
-    let left = maker.and_then(|m| m.life_left).and_then(of).map(|a| f64::from(a.value));
-    let celsius = |id: u8| low(id, 8).filter(|c| (1..=120).contains(c)).map(|c| c as f64);
+    let life_left = maker.and_then(|m| m.life_left).and_then(find).map(|a| f64::from(a.value));
+    let celsius = |id: u8| low_bits(id, 8).filter(|c| (1..=120).contains(c)).map(|c| c as f64);
     Health {
-        reallocated: low(5, 32),
-        power_on_hours: low(9, 32),
-        power_cycles: low(12, 32),
-        media_errors: low(187, 32),
-        link_errors: low(199, 32),
+        reallocated: low_bits(5, 32),
+        power_on_hours: low_bits(9, 32),
+        power_cycles: low_bits(12, 32),
+        media_errors: low_bits(187, 32),
+        link_errors: low_bits(199, 32),
         temperature_c: celsius(194).or_else(|| celsius(190)),
         written_bytes: traffic(maker.and_then(|m| m.written)),
         flash_written_bytes: traffic(maker.and_then(|m| m.flash)),
-        wear_percent: left.filter(|left| *left <= 100.0).map(|left| 100.0 - left),
+        wear_percent: life_left
+            .filter(|life_left| *life_left <= 100.0)
+            .map(|life_left| 100.0 - life_left),
         ..Health::default()
     }
 }

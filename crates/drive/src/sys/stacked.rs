@@ -70,7 +70,7 @@ pub(crate) fn loop_status(file: &File) -> io::Result<LoopStatus> {
         return Err(io::Error::last_os_error());
     }
     let LoopInfo { device, inode, rdevice, offset, sizelimit, .. } = info;
-    let node = (rdevice != 0).then(|| DevNumber::of(rdevice));
+    let node = (rdevice != 0).then(|| DevNumber::from_dev(rdevice));
     Ok(LoopStatus { device, inode, node, offset, sizelimit })
 }
 

@@ -142,7 +142,7 @@ fn the_guard_recognises_its_device() {
     let device = or_skip!(Loop::of(8 * MIB));
     let opened = open(&device.path, &destroy(8 * MIB)).expect("granted");
     let key = opened.guard.key().expect("a device has a key");
-    assert_eq!(Some(&key), DriveKey::at(device.path.as_ref()).as_ref());
+    assert_eq!(Some(&key), DriveKey::from_path(device.path.as_ref()).as_ref());
     assert_eq!((key.bytes, key.path.as_str()), (8 * MIB, device.path.as_str()));
     let dir = TempDir::new().expect("a directory");
     assert_eq!(open(text(dir.path()), &sized(MIB)).expect("opened").guard.key(), None);
