@@ -115,7 +115,7 @@ impl JournalDir {
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
         self.owner.check_path(&self.dir)?;
         let drive = device.display().to_string();
-        if let Some(key) = DriveKey::at(device) {
+        if let Some(key) = DriveKey::from_path(device) {
             self.check_borrow(&key, &drive)?;
         }
         match separation(there, device)? {

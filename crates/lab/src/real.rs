@@ -151,7 +151,7 @@ pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()
     let keys = if device.starts_with(drive::pci::PREFIX) {
         drive::pci::keys(device)
     } else {
-        DriveKey::at(Path::new(device)).into_iter().collect()
+        DriveKey::from_path(Path::new(device)).into_iter().collect()
     };
     // Only devices lend blocks. If no directory is known, their journals cannot be found: an error.
     keys.iter().try_for_each(|key| Ok(JournalDir::of_user(journal)?.check_overwrite(key, device)?))

@@ -368,7 +368,9 @@ fn keep_as_file(run: &Run, is_interrupted: bool) -> Option<PathBuf> {
     let name = format!("ssdyno-{}.json", run.id);
     let mut paths = places(std::env::current_dir()).map(|dir| dir.join(&name));
     paths.find(|path| {
-        if is_interrupted { emit::renew(path, &json) } else { emit::replace(path, &json) }.is_ok()
+        let result =
+            if is_interrupted { emit::renew(path, &json) } else { emit::replace(path, &json) };
+        result.is_ok()
     })
 }
 

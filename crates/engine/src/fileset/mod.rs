@@ -355,7 +355,7 @@ fn look_at(path: &Path) -> Result<Known> {
         known.seen.bytes = Some(planned.info.bytes);
     } else if meta.is_file() {
         known.seen.bytes = Some(meta.len());
-        known.identity = Some(FileIdentity::of(&meta));
+        known.identity = Some(FileIdentity::from_metadata(&meta));
         known.ours = meta.len() == 0 || mark::is_marked(path, &meta);
         // A file with two names would be laid out twice.
         known.ours &= meta.nlink() == 1;

@@ -54,7 +54,7 @@ impl SameFiles {
             return options.open(path);
         }
         let file = create_owned(path, options)?;
-        known.insert(path.to_path_buf(), FileIdentity::of(&file.metadata()?));
+        known.insert(path.to_path_buf(), FileIdentity::from_metadata(&file.metadata()?));
         Ok(file)
     }
 }
@@ -78,7 +78,7 @@ fn pin(path: &Path, identity: &FileIdentity) -> io::Result<File> {
 
 /// Checks that an open file has this identity.
 pub(super) fn check(identity: &FileIdentity, file: &File) -> io::Result<()> {
-    if identity.is_same_file(&FileIdentity::of(&file.metadata()?)) {
+    if identity.is_same_file(&FileIdentity::from_metadata(&file.metadata()?)) {
         Ok(())
     } else {
         Err(io::Error::other("it was replaced by another file"))
@@ -97,7 +97,7 @@ mod tests {
         fs::write(&mine, "mine").expect("a file");
         fs::write(&other, "other").expect("a file");
         let same = SameFiles::default();
-        same.insert(&mine, FileIdentity::of(&mine.metadata().expect("there")));
+        same.insert(&mine, FileIdentity::from_metadata(&mine.metadata().expect("there")));
         let write = OpenOptions::new().write(true).clone();
         same.open(&mine, &write, true).expect("the same");
         fs::rename(&mine, dir.path().join("away")).expect("moved");
