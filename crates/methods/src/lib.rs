@@ -35,6 +35,8 @@ mod states;
 mod stream;
 mod sustain;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod trim;
 mod wear;

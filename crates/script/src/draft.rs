@@ -192,3 +192,17 @@ pub fn count(value: f64) -> String {
 pub fn times(factor: f64) -> String {
     if factor >= 9.95 { format!("{factor:.0} times") } else { format!("{factor:.1} times") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_counts_and_factors_have_the_digits_that_matter() {
+        let rates = [3.4e9, 12.6e9, 999.6e6, 12.6e6].map(rate);
+        assert_eq!(rates, ["3.40 GB/s", "12.6 GB/s", "1.00 GB/s", "12.6 MB/s"]);
+        let counts = [640.4, 88_123.0, 1.2e6, 9_949.0, 3.25].map(count);
+        assert_eq!(counts, ["640", "88k", "1.2M", "9.9k", "3.2"]);
+        assert_eq!([3.13, 12.3].map(times), ["3.1 times", "12 times"]);
+    }
+}

@@ -4,8 +4,8 @@
 use record::{Answer, Ending, HEADLINE_MAX, Run, Series, Stamp, Unit};
 use workload::units::{decimal, duration};
 
-use super::{by_hand, general, prepare};
-use crate::find;
+use super::{by_hand, general};
+use crate::{PREPARE, find};
 use script::Outcome;
 use script::draft::answer;
 
@@ -43,7 +43,7 @@ fn computed(run: &Run) -> Option<Answer> {
     out.state_after = run.state_after;
     let declared = match run.method.as_str() {
         "io" | "fio" => by_hand(&out),
-        "prepare" => prepare(&out),
+        "prepare" => (PREPARE.answer)(&out),
         name => find(name).ok().and_then(|method| answer(&out, method.answer)),
     };
     declared.or_else(|| general(&out, run.naming()))

@@ -176,3 +176,67 @@ fn shown(metric: &Metric) -> String {
         Unit::Other(unit) => format!("{} {}", amount(value), unit),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use record::{HEADLINE_MAX, Unit};
+
+    use super::*;
+    use crate::testing::outcome;
+
+    #[test]
+    fn fio_jobs_are_reported_under_their_names() {
+        const RATE: Unit = Unit::BytesPerSecond;
+        let job = [
+            ("my-job.write.throughput", RATE, 91.2e6),
+            ("my-job.write.iops", Unit::Iops, 22e3),
+            ("my-job.write.service.p99", Unit::Nanoseconds, 1.2e6),
+            ("my-job.effective_depth", Unit::Number, 4.0),
+        ];
+        let answer = by_hand(&outcome(&job)).expect("measured");
+        assert_eq!(answer.headline, "my-job: writes 91.2 MB/s, 22k IOPS; 99% within 1.20 ms.");
+        let labels: Vec<&str> = answer.tiles.iter().map(|tile| tile.label.as_str()).collect();
+        let expected = ["Speed", "Operations per second", "p99 latency", "Effective queue depth"];
+        assert_eq!(labels, expected);
+
+        let mix = [
+            ("a.read.throughput", RATE, 12.3e6),
+            ("a.read.iops", Unit::Iops, 3e3),
+            ("a.read.service.p99", Unit::Nanoseconds, 1.2e6),
+            ("a.write.throughput", RATE, 5.21e6),
+        ];
+        let answer = by_hand(&outcome(&mix)).expect("measured");
+        let expected = "a: reads 12.3 MB/s, writes 5.21 MB/s; 99% of reads within 1.20 ms.";
+        assert_eq!((answer.headline.as_str(), answer.charts.len()), (expected, 1));
+        assert_eq!(answer.tiles[0].label, "Speed of reads");
+
+        let three = [&job[..], &mix, &[("b.discard.throughput", RATE, 1e9)]].concat();
+        let answer = by_hand(&outcome(&three)).expect("measured");
+        assert_eq!(answer.headline, "my-job: writes 91.2 MB/s, 22k IOPS; first of 3 jobs.");
+        assert_eq!(
+            (answer.charts[0].title.as_str(), answer.charts.len()),
+            ("Speed of each job", 2)
+        );
+        assert_eq!(answer.tiles[0].label, "Speed of my-job writes");
+
+        // The name is cut, not the figures.
+        let name = "long-".repeat(30);
+        let long = mix.map(|(key, unit, v)| (key.replacen('a', &name, 1), unit, v));
+        let long: Vec<_> = long.iter().map(|(key, unit, v)| (key.as_str(), *unit, *v)).collect();
+        let headline = by_hand(&outcome(&long)).expect("measured").headline;
+        assert_eq!(headline.chars().count(), HEADLINE_MAX, "{headline}");
+        let end = "...: reads 12.3 MB/s, writes 5.21 MB/s; 99% of reads within 1.20 ms.";
+        assert!(headline.starts_with("long-long-") && headline.ends_with(end), "{headline}");
+
+        // `io` has one workload without a name, whose directions are parts of it.
+        let io = [
+            ("throughput", RATE, 91.2e6),
+            ("iops", Unit::Iops, 22e3),
+            ("read.throughput", RATE, 50e6),
+            ("service.p99", Unit::Nanoseconds, 1.2e6),
+        ];
+        let answer = by_hand(&outcome(&io)).expect("measured");
+        assert_eq!(answer.headline, "91.2 MB/s, 22k IOPS; 99% of operations within 1.20 ms.");
+        assert_eq!((answer.tiles[0].label.as_str(), answer.tiles.len()), ("Speed", 3));
+    }
+}

@@ -7,8 +7,9 @@
 //! `--p99`, another finds the highest load within the requested response time. The search is in
 //! `search.rs`, the answer in `summary.rs`.
 
+mod answer;
 mod search;
-mod summary;
+mod verdict;
 
 use std::time::Duration;
 
@@ -77,7 +78,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["curve-knee", "curve-kept", "curve-{10,50,90}.{p50,p99}"],
     metrics: &[&METRICS],
     run,
-    answer: summary::answer,
+    answer: answer::answer,
     provokes: &[record::FindingKind::Overloaded],
     ..MethodInfo::EMPTY
 };
@@ -296,7 +297,7 @@ impl Loads {
         })?;
         let (ops, seconds) = full.iter().fold((0.0, 0.0), |sum, a| (sum.0 + a.0, sum.1 + a.1));
         self.put_found(session, "curve-knee", found, (seconds > 0.0).then_some(ops / seconds));
-        session.conclude(summary::verdicts(&session.out));
+        session.conclude(verdict::verdicts(&session.out));
         session.checkpoint();
         Ok(())
     }

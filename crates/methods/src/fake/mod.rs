@@ -6,11 +6,12 @@
 //! borrowed: their content is journaled and synced first, and restored however the run ends.
 
 mod again;
+mod answer;
 mod found;
 mod layout;
-mod summary;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use record::{FindingKind, IoErrors, MetricKey, Safety, State, TargetKind, Unit};
 use rig::{BlockDone, BlockRequest, BlockWay, Preparation};
@@ -57,7 +58,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["fake-capacity"],
     metrics: &[&METRICS],
     run,
-    answer: summary::answer,
+    answer: answer::answer,
     provokes: &[FindingKind::ContentLost],
     fills: true,
     ..MethodInfo::EMPTY
@@ -241,7 +242,7 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
         let finding = record::Finding::new(FindingKind::ContentLost, record::Level::Bad, text);
         session.out.note(finding.advise("copy your data from this drive, and do not trust it"));
     }
-    let verdict = is_known.then(|| summary::verdict(layout, found, capacity));
+    let verdict = is_known.then(|| verdict::verdict(layout, found, capacity));
     session.conclude(verdict.into_iter().collect());
     session.checkpoint();
 }

@@ -10,12 +10,13 @@
 //! `declared.rs` compares the device's own claims. Results that are not significant are not
 //! reported.
 
+mod answer;
 mod declared;
 mod fat;
 mod levels;
 mod open;
 mod period;
-mod summary;
+mod verdict;
 
 use record::{MetricKey, Unit};
 use workload::units::binary_tight;
@@ -75,7 +76,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["geometry-page", "geometry-erase-block", "geometry-open-{linear,random}"],
     metrics: &[&METRICS],
     run,
-    answer: summary::answer,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
@@ -265,7 +266,7 @@ impl Found {
         self.publish_writes(session);
         declared::publish(session);
         let declared = declared::of(session);
-        session.conclude(vec![summary::verdict(self, [page, plane, erase], writes, &declared)]);
+        session.conclude(vec![verdict::verdict(self, [page, plane, erase], writes, &declared)]);
         session.checkpoint();
     }
 }

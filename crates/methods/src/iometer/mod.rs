@@ -7,8 +7,8 @@
 //! specification says otherwise.
 
 mod access;
+mod answer;
 pub mod icf;
-mod summary;
 
 use record::{Finding, FindingKind, LatencyProfile, Level, MetricKey, Safety, Statistic, Unit};
 use rig::{Measurement, RigError};
@@ -65,7 +65,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["iometer-{number}"],
     metrics: &[&METRICS],
     run,
-    answer: summary::answer,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 

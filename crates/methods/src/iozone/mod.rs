@@ -4,6 +4,7 @@
 //! same content in every record. The trustworthy ones are the first read after dropping the cache
 //! (the drop is verified) and a rewrite of random content including its flush.
 
+mod answer;
 mod latencies;
 mod rules;
 mod spec;
@@ -82,7 +83,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
         ),
     ]],
     run,
-    answer: crate::answer::iozone,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 

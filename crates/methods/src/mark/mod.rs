@@ -6,17 +6,18 @@
 //! durably, takes longer, and is repeated. The same code measures the RAM disc in the same session,
 //! alternating with the drive.
 
+mod answer;
 mod score;
-mod summary;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use record::{Covers, Finding, FindingKind, Level, Metric, MetricKey, Statistic, Unit};
 use rig::{Measurement, Preparation, TargetInfo};
 use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use self::score::{Column, Score, riscos_call_ns};
-use self::summary::Scores;
+use self::verdict::Scores;
 use script::TestRegion;
 use script::schedule;
 use script::{MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
@@ -75,7 +76,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     wants_reference: true,
     run,
-    answer: crate::answer::mark,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 

@@ -5,7 +5,8 @@
 //! and drift affect all of them alike. Reads go through the block interface, because starting a
 //! workload takes longer than the shortest rest.
 
-mod summary;
+mod answer;
+mod verdict;
 
 use analysis::{binomial_tail, quantile};
 use record::{Covers, Metric, MetricKey, Safety, Statistic, Unit};
@@ -71,7 +72,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["power-awake", "power-wake", "power-after-{100ms,1s,10s,100s}"],
     metrics: &[&METRICS],
     run,
-    answer: summary::answer,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
@@ -200,7 +201,7 @@ impl Rests {
             let longest = self.after.last().map_or(0.0, |(_, samples)| quantile(samples, 0.5));
             session.put(MetricKey::parse("power-wake"), Unit::Nanoseconds, Some(longest - median));
         }
-        session.conclude(vec![summary::verdict(median, &self.after, sleep)]);
+        session.conclude(vec![verdict::verdict(median, &self.after, sleep)]);
         session.checkpoint();
     }
 }

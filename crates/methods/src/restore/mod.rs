@@ -5,10 +5,11 @@
 //! check, so nothing from a broken block onwards is written. This file is independent of the
 //! format.
 
+mod answer;
 mod source;
-mod summary;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use std::sync::Arc;
 
@@ -71,7 +72,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["restore-time", "restore-{source,processor,write}"],
     metrics: &[&METRICS],
     run,
-    answer: summary::answer,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
@@ -215,7 +216,7 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodEr
     match error {
         Some(error) => Err(error),
         None => {
-            session.conclude(vec![summary::verdict(&session.out)]);
+            session.conclude(vec![verdict::verdict(&session.out)]);
             session.checkpoint();
             Ok(())
         }

@@ -6,8 +6,9 @@
 //! average of 256 random reads of recording units. This host determines the bus clock and the state
 //! of the card, so the grade belongs to card and host together. The classes are in `classes.rs`.
 
+mod answer;
 mod classes;
-mod summary;
+mod verdict;
 
 use record::{MetricKey, Safety, State, TargetKind, Unit};
 use rig::{BlockRequest, BlockWay, RigError};
@@ -61,7 +62,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["sdclass-write-{64KiB,512KiB}", "sdclass-read", "sdclass-rand-{read,write}-q{1,32}"],
     metrics: &[&METRICS],
     run,
-    answer: summary::answer,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
@@ -141,7 +142,7 @@ fn measure(
         let key = MetricKey::of_words(&[&"sdclass", &name]);
         session.put(key, Unit::Number, Some(f64::from(number)));
     }
-    session.conclude(vec![summary::verdict(&measured)]);
+    session.conclude(vec![verdict::verdict(&measured)]);
     session.checkpoint();
     Ok(())
 }

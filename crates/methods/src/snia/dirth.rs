@@ -2,6 +2,7 @@
 
 use record::{MetricKey, Safety, Unit};
 
+use super::answers;
 use super::cell::Cell;
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, run, tracked};
@@ -51,7 +52,7 @@ pub(crate) static DIRTH: MethodInfo = MethodInfo {
         ),
     ],
     run: |session, options| run(session, options, &DIRTH, parts),
-    answer: crate::answer::dirth,
+    answer: answers::dirth,
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };

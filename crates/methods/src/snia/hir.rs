@@ -2,6 +2,7 @@
 
 use record::{MetricKey, Safety, Unit};
 
+use super::answers;
 use super::cell::Cell;
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, run, tracked};
@@ -61,7 +62,7 @@ pub(crate) static HIR: MethodInfo = MethodInfo {
         ),
     ],
     run: |session, options| run(session, options, &HIR, parts),
-    answer: crate::answer::hir,
+    answer: answers::hir,
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };

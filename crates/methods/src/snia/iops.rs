@@ -2,6 +2,7 @@
 
 use record::{Safety, Unit};
 
+use super::answers;
 use super::cell::Cell;
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, run, tracked};
@@ -47,7 +48,7 @@ pub(crate) static IOPS: MethodInfo = MethodInfo {
         ),
     ],
     run: |session, options| run(session, options, &IOPS, parts),
-    answer: crate::answer::iops,
+    answer: answers::iops,
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };

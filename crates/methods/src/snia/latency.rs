@@ -2,6 +2,7 @@
 
 use record::{MetricKey, Safety, Unit};
 
+use super::answers;
 use super::cell::Cell;
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, run, tracked};
@@ -63,7 +64,7 @@ pub(crate) static LATENCY: MethodInfo = MethodInfo {
         ),
     ],
     run: |session, options| run(session, options, &LATENCY, parts),
-    answer: crate::answer::latency,
+    answer: answers::latency,
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };

@@ -5,6 +5,7 @@
 //! contains only that list. Rounds and their two definitions of steady are in `rounds.rs`. There is
 //! no idle time between parts, because the specification forbids gaps.
 
+mod answers;
 mod cell;
 mod dirth;
 mod hir;

@@ -2,6 +2,7 @@
 
 use record::{MetricKey, Safety, Unit, size_word};
 
+use super::answers;
 use super::cell::Cell;
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, run, tracked};
@@ -41,7 +42,7 @@ pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
         ),
     ],
     run: |session, options| run(session, options, &THROUGHPUT, parts),
-    answer: crate::answer::snia_throughput,
+    answer: answers::throughput,
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };

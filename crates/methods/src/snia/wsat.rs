@@ -2,6 +2,7 @@
 
 use record::{Safety, Unit};
 
+use super::answers;
 use super::cell::Cell;
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, run, tracked};
@@ -37,7 +38,7 @@ pub(crate) static WSAT: MethodInfo = MethodInfo {
         ),
     ],
     run: |session, options| run(session, options, &WSAT, parts),
-    answer: crate::answer::wsat,
+    answer: answers::wsat,
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };

@@ -3,6 +3,7 @@
 
 use record::{MetricKey, Safety};
 
+use super::answers;
 use super::cell::Cell;
 use super::{IGNORES, Part, run};
 use script::whole::Whole;
@@ -55,7 +56,7 @@ pub(crate) static XSR: MethodInfo = MethodInfo {
         ),
     ]],
     run: |session, options| run(session, options, &XSR, parts),
-    answer: crate::answer::xsr,
+    answer: answers::xsr,
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };

@@ -7,6 +7,7 @@
 //! data. On a drive in use, the blocks are borrowed: they are saved in a journal first and compared
 //! at the end. The layout is in `layout.rs`.
 
+mod answer;
 mod layout;
 #[cfg(test)]
 mod tests;
@@ -56,7 +57,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["speed-{read,write}"],
     metrics: &[&METRICS],
     run,
-    answer: crate::answer::speed,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 

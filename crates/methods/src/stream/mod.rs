@@ -5,6 +5,7 @@
 //! mounted file system. The longest stall, the buffer and the lost frames are computed from the
 //! completion time of every frame (`camera.rs`).
 
+mod answer;
 mod camera;
 mod door;
 mod options;
@@ -75,7 +76,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     primary: &["stream-{raw,exfat,fat32,file}", "stream-{exfat,fat32,file}.longest-stall"],
     run,
-    answer: crate::answer::stream,
+    answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 

@@ -7,15 +7,16 @@
 //! amount written, so that `--resume` continues a killed run (`resume.rs`).
 
 mod age;
+mod answer;
 mod cycle;
 mod found;
 pub mod fuzzing;
 mod layout;
 mod resume;
-mod summary;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod verdict;
 
 use record::{FindingKind, Safety, State, TargetKind};
 use rig::{RigError, TargetInfo};
@@ -80,7 +81,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["wear-written", "wear-write", "wear-age-{seq,rand}-{read,write}.ratio"],
     metrics: &[&METRICS],
     run,
-    answer: summary::answer,
+    answer: answer::answer,
     provokes: &[FindingKind::ContentLost],
     ..MethodInfo::EMPTY
 };
@@ -202,7 +203,7 @@ fn measure(
     test.check_fixed(session)?;
     test.publish(session);
     test.report(session);
-    session.conclude(summary::verdicts(test, session.target()));
+    session.conclude(verdict::verdicts(test, session.target()));
     session.checkpoint();
     Ok(())
 }

@@ -1,0 +1,70 @@
+//! The answer of `cluster`: the smallest unit that writes at full speed, and what larger ones waste.
+
+use record::{Answer, Better, Chart, Metric, Unit};
+use script::Outcome;
+use script::draft::{Draft, rate};
+use workload::units::{binary, binary_tight};
+
+/// The answer of `cluster`: the knee, and the throughput of the smallest unit; with a single unit,
+/// only its throughput.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Which allocation unit should a file system use?");
+    let knee = draft.value("cluster-knee-write");
+    let of = |pattern| -> Vec<&Metric> { out.family(pattern).map(|(m, _)| m).collect() };
+    let reads = of("seq-read-unit-{size}-q{depth}");
+    let writes = of("seq-write-unit-{size}-q{depth}");
+    let best = writes.iter().filter_map(|m| m.value).reduce(f64::max)?;
+    let smallest = writes.first()?;
+    let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
+    let least = size(smallest)?;
+    let (sentence, more) = match knee {
+        Some(knee) if size_of(smallest) == Some(knee as u64) => {
+            let sentence =
+                format!("Even the smallest units, {least}, write at or near {}", rate(best));
+            (sentence, ".".into())
+        }
+        Some(knee) => (
+            format!("{} units write at or near {}", binary(knee as u64), rate(best)),
+            format!("; {least} units reach {:.0}% of it.", smallest.value? / best * 100.0),
+        ),
+        None if writes.len() == 1 => {
+            let sentence = format!("Only {least} units fit here; they write {}", rate(best));
+            (sentence, ". A larger --size allows larger units.".into())
+        }
+        None => return None,
+    };
+    let mut chart = Chart::bars("Reads and writes of one unit each", Unit::BytesPerSecond);
+    for write in &writes {
+        let Some(size) = size(write) else { continue };
+        let read = reads.iter().find(|read| self::size_of(read) == self::size_of(write));
+        if let Some(read) = read {
+            chart = chart.grouped(&size, &read.name, "reads");
+        }
+        chart = chart.grouped(&size, &write.name, "writes");
+    }
+    // The unit of the knee is the one to choose, so its slack is the price.
+    let chosen = writes.iter().find(|m| knee.is_none_or(|knee| size_of(m) == Some(knee as u64)))?;
+    let slack = |bytes: u64| format!("cluster-slack-{}", binary_tight(bytes));
+    let (unit, unit_bytes) = (size(chosen)?, size_of(chosen)?);
+    let sizes = |pattern| out.family(pattern).map(|(m, at)| (&m.name, binary(at.bytes(0))));
+    // A run records into one of the two file systems.
+    let files = Chart::bars("Files of 8 MiB recorded", Unit::BytesPerSecond)
+        .sources(sizes("cluster-exfat-{size}").chain(sizes("cluster-fat32-{size}")));
+    let wasted = Chart::bars("Space wasted by your files", Unit::Number)
+        .sources(sizes("cluster-slack-{size}"));
+    let draft = draft
+        .tile("Unit for writes", "cluster-knee-write", Better::Lower)
+        .tile("Unit for reads", "cluster-knee-read", Better::Lower)
+        .tile(&format!("Space wasted, {unit} units"), &slack(unit_bytes), Better::Lower)
+        .tile("Writes in smallest units", &smallest.name, Better::Higher);
+    let last = writes.last()?;
+    let draft = match writes.len() {
+        1 => draft,
+        _ => draft.tile("Writes in largest units", &last.name, Better::Higher),
+    };
+    draft.chart(chart).chart(files).chart(wasted).say(sentence, [more])
+}
+
+fn size_of(metric: &Metric) -> Option<u64> {
+    metric.key().as_cell().map(|cell| cell.block_bytes)
+}

@@ -1,0 +1,249 @@
+//! `command`: a user's program, timed repeatedly, with the I/O it caused on the drive.
+//!
+//! The time is from start to end of the program. Its data may then still be in memory, so the file
+//! system is synced afterwards and the device's traffic is counted until then. Repeats are
+//! replicates only if the program does the same each time; the first often finds a colder cache,
+//! which is reported rather than averaged away.
+
+mod answer;
+
+use record::{Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, Unit, VerdictKind};
+use rig::{CommandRun, DeviceTraffic, Exit};
+use workload::units::binary;
+
+use rules::Ruling;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
+
+/// Default number of runs: the minimum for a meaningful interval.
+const RUNS: u32 = 3;
+
+/// The first run counts as colder if it takes longer than the others by this factor.
+const COLD: f64 = 1.2;
+
+/// The method.
+pub(crate) static INFO: MethodInfo = MethodInfo {
+    name: "command",
+    summary: "how long does a program run, with what I/O",
+    about: "Runs a command line in the directory, three times or --replicates: ssdyno run DIR -m \
+            command -- make -j4. With a device or a file as the target, runs it in the current \
+            directory and watches the device. Reports its time with an interval, its processor \
+            time and memory, the bytes read from and written to the drive until its end, and the \
+            bytes written until a sync after it, with the time of the sync. These bytes include \
+            the traffic of other programs. Caches are not dropped between runs. The output of the \
+            command is discarded, its stderr is shown; a command that fails is not repeated.",
+    safety: Safety::Scratch,
+    seconds: 60.0,
+    writes: "as much as the command does",
+    ignores: &[Common::Size, Common::Time],
+    options: &[&COMMAND],
+    primary: &["command.time"],
+    metrics: &[&METRICS],
+    run,
+    answer: answer::answer,
+    ..MethodInfo::EMPTY
+};
+
+const METRICS: [MetricInfo; 8] = [
+    MetricInfo::ns("command.time", "from its start to its end"),
+    MetricInfo::ns(
+        "command.{user,system}",
+        "processor time of the command and its children, in user mode and in the kernel",
+    ),
+    MetricInfo::ns("command.sync", "from its end until everything written was on the device"),
+    MetricInfo::bytes("command.memory", "peak memory of its largest process"),
+    MetricInfo::bytes(
+        "command.device-{read,written}",
+        "traffic of the device until its end, including that of other programs",
+    ),
+    MetricInfo::bytes(
+        "command.device-{written-synced,discarded}",
+        "traffic of the device until the end of the sync",
+    ),
+    MetricInfo::number("command.device-depth", "mean queue depth of the device"),
+    MetricInfo::number("command.exit", "exit code; a signal is negative"),
+];
+
+pub(crate) static COMMAND: Opt<Vec<String>> =
+    Opt::rest("command", "COMMAND", "the program to run in the directory, and its arguments");
+
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let command = options.get(&COMMAND);
+    let name = name(&command)?;
+    session.out.state_after = State::Unknown;
+    session.conclude(Vec::new());
+    let mut done: Vec<CommandRun> = Vec::new();
+    session.rounds(runs(options), None, |session, replicate| {
+        session.step(&name, replicate);
+        let run = session.command(&command)?;
+        // A program interrupted together with the run is not a sample.
+        session.idle(std::time::Duration::from_nanos(1))?;
+        done.push(run);
+        publish(&done, &mut session.out);
+        session.conclude(vec![ruling(&done).verdict]);
+        session.checkpoint();
+        if run.exit != Exit::Code(0) {
+            session.out.note(failed(run.exit));
+            session.checkpoint();
+            return Err(MethodError::CommandFailed { exit: run.exit });
+        }
+        Ok(Round::Again)
+    })?;
+    note_cold(&done, &mut session.out);
+    session.checkpoint();
+    Ok(())
+}
+
+fn failed(exit: Exit) -> Finding {
+    let text =
+        format!("the command ended with {exit}: it is not repeated, and its time is not valid");
+    Finding::new(FindingKind::CommandFailed, Level::Bad, text)
+}
+
+fn runs(options: &Options) -> u32 {
+    options.replicates.unwrap_or(RUNS).max(1)
+}
+
+/// The command, approximately as typed.
+fn name(command: &[String]) -> Result<String, MethodError> {
+    if command.is_empty() { Err(MethodError::NoCommand) } else { Ok(command.join(" ")) }
+}
+
+/// Publishes everything about the runs so far.
+fn publish(done: &[CommandRun], out: &mut Outcome) {
+    use Statistic::{
+        DeviceDepth, DeviceDiscarded, DeviceRead, DeviceWritten, DeviceWrittenSynced, Memory, Sync,
+        System, Time, User,
+    };
+    let (ns, bytes) = (Unit::Nanoseconds, Unit::Bytes);
+    put(out, Time, ns, done, |r| Some(r.elapsed_ns as f64));
+    put(out, User, ns, done, |r| Some(r.user_ns as f64));
+    put(out, System, ns, done, |r| Some(r.system_ns as f64));
+    put(out, Sync, ns, done, |r| Some(r.sync_ns as f64));
+    put(out, Memory, bytes, done, |r| Some(r.memory_bytes_max as f64));
+    let device = |of: fn(&DeviceTraffic) -> u64, synced: bool| {
+        move |r: &CommandRun| {
+            let device = if synced { r.device_synced } else { r.device };
+            device.as_ref().map(|d| of(d) as f64)
+        }
+    };
+    put(out, DeviceRead, bytes, done, device(|d| d.read_bytes, false));
+    put(out, DeviceWritten, bytes, done, device(|d| d.written_bytes, false));
+    put(out, DeviceWrittenSynced, bytes, done, device(|d| d.written_bytes, true));
+    put(out, DeviceDiscarded, bytes, done, device(|d| d.discarded_bytes, true));
+    let depth = |r: &CommandRun| r.device.map(|d| d.depth);
+    put(out, DeviceDepth, Unit::Number, done, depth);
+    let code = |r: &CommandRun| match r.exit {
+        Exit::Code(code) => Some(f64::from(code)),
+        Exit::Signal(signal) => Some(f64::from(-signal)),
+    };
+    put(out, Statistic::Exit, Unit::Number, done, code);
+}
+
+/// A metric of all runs; omitted if it is unknown for one of them.
+fn put(
+    out: &mut Outcome,
+    statistic: Statistic,
+    unit: Unit,
+    done: &[CommandRun],
+    of: impl Fn(&CommandRun) -> Option<f64>,
+) {
+    let key = MetricKey::parse("command").with(statistic);
+    let samples: Option<Vec<f64>> = done.iter().map(of).collect();
+    match samples {
+        Some(samples) => out.put_metric(analysis::metric(key, unit, samples)),
+        // Earlier runs may have published it.
+        None => out.metrics.retain(|metric| metric.key() != key),
+    }
+}
+
+/// Notes a first run that took longer than all others, of which there are at least two.
+fn note_cold(done: &[CommandRun], out: &mut Outcome) {
+    let [first, rest @ ..] = done else { return };
+    let slowest = rest.iter().map(|r| r.elapsed_ns).max().unwrap_or(u64::MAX);
+    if rest.len() >= 2 && first.elapsed_ns as f64 > COLD * slowest as f64 {
+        let text = "the first run took longer than any other: it found colder caches";
+        let advice = "leave it out, or drop the caches before each run";
+        out.note(Finding::new(FindingKind::FirstRunCold, Level::Note, text).advise(advice));
+    }
+}
+
+/// The breakdown of the time, as far as it is known.
+fn ruling(done: &[CommandRun]) -> Ruling {
+    let mean = |of: fn(&CommandRun) -> u64| {
+        done.iter().map(|r| of(r) as f64).sum::<f64>() / done.len().max(1) as f64
+    };
+    let (elapsed, cpu) = (mean(|r| r.elapsed_ns), mean(|r| r.user_ns + r.system_ns));
+    let share = cpu / elapsed.max(1.0);
+    let moved = |r: &CommandRun| r.device_synced.map(|d| d.read_bytes + d.written_bytes);
+    let moved: Option<Vec<u64>> = done.iter().map(moved).collect();
+    let drive = moved.map_or("the traffic of the drive is unknown".to_string(), |moved| {
+        let mean = moved.iter().sum::<u64>() / moved.len().max(1) as u64;
+        format!("{} were read from or written to the drive, including the sync", binary(mean))
+    });
+    let failed = done.last().filter(|r| r.exit != Exit::Code(0));
+    let text = match failed {
+        Some(run) => format!("The command ended with {}: its time is not valid.", run.exit),
+        None => format!(
+            "It kept {share:.2} processors busy ({:.2} s of {:.2} s), and {drive}.",
+            cpu / 1e9,
+            elapsed / 1e9
+        ),
+    };
+    let ruling = if failed.is_some() {
+        Ruling::no(VerdictKind::Failed, text)
+    } else {
+        Ruling::yes(VerdictKind::Command, text)
+    };
+    ruling.with("processor time / time", share, Unit::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn took(seconds: f64) -> CommandRun {
+        CommandRun {
+            elapsed_ns: (seconds * 1e9) as u64,
+            sync_ns: 0,
+            user_ns: 0,
+            system_ns: 0,
+            memory_bytes_max: 0,
+            exit: Exit::Code(0),
+            device: None,
+            device_synced: None,
+        }
+    }
+
+    #[test]
+    fn a_metric_that_a_later_run_does_not_have_is_withdrawn() {
+        let mut out = Outcome::default();
+        let device = Some(DeviceTraffic::default());
+        let seen = CommandRun { device, device_synced: device, ..took(1.0) };
+        publish(&[seen], &mut out);
+        let count = |out: &Outcome, name: &str| {
+            out.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.n)
+        };
+        assert_eq!(count(&out, "command.device-read"), Some(1));
+        publish(&[seen, took(1.0)], &mut out);
+        assert_eq!(count(&out, "command.time"), Some(2));
+        assert!(out.metrics.iter().all(|metric| !metric.name.contains("device")));
+    }
+
+    fn noted(times: &[f64]) -> usize {
+        let mut out = Outcome::default();
+        note_cold(&times.iter().copied().map(took).collect::<Vec<_>>(), &mut out);
+        out.warnings.iter().filter(|w| w.kind == FindingKind::FirstRunCold).count()
+    }
+
+    #[test]
+    fn a_first_run_that_took_a_fifth_longer_than_all_others_is_noted() {
+        assert_eq!(noted(&[1.3, 1.0, 1.0]), 1);
+        assert_eq!(noted(&[9.0, 1.0, 1.1]), 1);
+        assert_eq!(noted(&[1.3, 1.0, 1.1]), 0, "another took nearly as long");
+        assert_eq!(noted(&[1.1, 1.0, 1.0]), 0);
+        assert_eq!(noted(&[9.0, 1.0]), 0, "a second run alone may be the outlier");
+        assert_eq!(noted(&[1.3, 1.0, 1.0, 1.0, 1.0]), 1);
+        assert_eq!(noted(&[1.3, 1.0, 1.0, 1.0, 1.2]), 0);
+        assert_eq!(noted(&[9.0]), 0);
+    }
+}

@@ -1,0 +1,59 @@
+//! The answer of `heat`: whether and when the drive slows down because of its temperature.
+
+use record::Statistic::{Cold, Hot, Hottest, TimeToThrottle};
+use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
+use script::Outcome;
+use script::draft::{Draft, name_of, rate};
+use workload::units::duration;
+
+/// The sustained load of `heat`, and the minute after the drive has cooled.
+const LOAD: &str = "heat-load";
+
+const COOLED: &str = "heat-cooled";
+
+/// The answer of `heat`: whether and when the drive slowed down because of its temperature.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "How warm does it get, and does it slow down?");
+    let average = draft.value(LOAD)?;
+    let [cold, hot] = [Cold, Hot].map(|statistic| draft.part(LOAD, statistic));
+    let hottest = draft.part(LOAD, Hottest);
+    let throttled = draft.part(LOAD, TimeToThrottle).map(|ns| ns / 1e9);
+    let heat = draft.concluded(&VerdictKind::Heat);
+    let peak = hottest.map(|c| format!(" (peak {c:.0} C)")).unwrap_or_default();
+    let sentence = match (throttled, cold.zip(hot)) {
+        (Some(seconds), Some((cold, hot))) if heat => format!(
+            "Throttles after {}, from {} to {}{peak}",
+            duration(seconds),
+            rate(cold),
+            rate(hot)
+        ),
+        (Some(seconds), Some((cold, hot))) => {
+            format!("Slows down after {}, from {} to {}", duration(seconds), rate(cold), rate(hot))
+        }
+        _ => match hottest {
+            Some(c) => format!("No throttling: {} sustained, {c:.0} C at most", rate(average)),
+            None => format!("No slowdown: {} sustained, temperature unknown", rate(average)),
+        },
+    };
+    let again = draft.value(COOLED).map(|cooled| format!("; {} once cooled.", rate(cooled)));
+    let work = |title: &str, unit| {
+        let chart = Chart::lines(title, Axis::Time, unit);
+        chart.source(LOAD, "sustained load").source(COOLED, "after cooling")
+    };
+    let mark = |chart: Chart| match throttled {
+        Some(at) => chart.mark(if heat { "throttled" } else { "slows down" }, at),
+        None => chart,
+    };
+    let draft = draft
+        .tile("Sustained load", LOAD, Better::Higher)
+        .tile("Cold", &name_of(LOAD, Cold), Better::Higher)
+        .tile("Hot", &name_of(LOAD, Hot), Better::Higher)
+        .tile("Hottest", &name_of(LOAD, Hottest), Better::Lower)
+        .tile("Time to slow down", &name_of(LOAD, TimeToThrottle), Better::Higher)
+        .tile("Once cooled", COOLED, Better::Higher);
+    draft
+        .chart(mark(work("Write speed under sustained load", Unit::BytesPerSecond)))
+        .chart_of_column(mark(work("Temperature under sustained load", Unit::Celsius)))
+        .limit(&name_of(LOAD, Hot), VerdictKind::Heat)
+        .say(sentence, again)
+}

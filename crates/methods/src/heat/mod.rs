@@ -1,0 +1,169 @@
+//! `heat`: how warm does the drive get under sustained load, and how does it react?
+//!
+//! The drive is filled, so that no cache interferes, and rests. It is then overwritten sequentially
+//! until its temperature has settled (slope under 0.2 C per minute), one hour has passed, or it has
+//! been written four times. The rate is analysed against time and temperature, and measured again
+//! after cooling: a rate that falls while the drive is hot and recovers after cooling was throttled
+//! by heat.
+
+mod answer;
+
+use record::{Finding, FindingKind, Level, MetricKey, Statistic, Unit};
+use workload::OpKind::Write;
+use workload::{Stop, Workload};
+
+use rules::HeatLoad;
+use script::Session;
+use script::whole::Whole;
+use script::{Budget, Common, MethodError, MethodInfo, MetricInfo, Options, Round};
+
+/// Maximum duration of the load, seconds.
+const LOAD_SECONDS: f64 = 3600.0;
+
+/// Number of laps; after each, the temperature is checked for settling.
+const LAPS: u32 = 60;
+
+/// Rest before and after, seconds.
+const REST_SECONDS: f64 = 300.0;
+
+/// Default duration in seconds.
+const SECONDS: f64 = 4500.0;
+
+/// The temperature has settled at a slope below this many degrees per minute, over this many laps.
+const SETTLED_C_PER_MINUTE: f64 = 0.2;
+const SETTLED_LAPS: usize = 5;
+
+/// Maximum passes over the drive.
+const PASSES_MAX: f64 = 4.0;
+
+/// Budget of the load over the time of its laps, to allow for their flushes.
+const LOAD_SLACK: f64 = 1.1;
+
+/// Name of the load step and of the laps in it.
+const LOAD: &str = "heat-load";
+
+/// The load after the drive has cooled.
+const COOLED: &str = "heat-cooled";
+
+/// The method.
+pub(crate) static INFO: MethodInfo = MethodInfo {
+    name: "heat",
+    summary: "how warm does it get, does it slow down",
+    about: "Fills the drive, so that no cache interferes, lets it cool for five minutes, then \
+            overwrites it sequentially (1 MiB blocks at depth 8) until its temperature changes by \
+            less than 0.2 C per minute, but for at most one hour or four drive writes. The drive \
+            then cools for five minutes and is written for one more. Reports the time series of \
+            rate and temperature, the temperature at which it settles, the time until heat slows \
+            it down, and its rate after cooling. Compare two runs, with and without a fan.",
+    safety: record::Safety::Destroys,
+    seconds: SECONDS,
+    writes: "the whole drive once, then for at most an hour or four times over",
+    ignores: &[Common::Replicates],
+    primary: &["heat-load", "heat-load.{cold,hot}", "heat-cooled"],
+    metrics: &[&[
+        MetricInfo::rate("heat-load", "the whole load"),
+        MetricInfo::rate("heat-load.{cold,hot}", "first minutes of the load, last minutes"),
+        MetricInfo::new(
+            "heat-load.{start,hottest,end}",
+            Unit::Celsius,
+            "temperature at the start of the load, highest, at the end",
+        ),
+        MetricInfo::ns(
+            "heat-load.time-to-throttle",
+            "load until the rate fell for good; absent if it did not",
+        ),
+        MetricInfo::rate("heat-cooled", "a minute of load after the drive has cooled"),
+    ]],
+    run,
+    answer: answer::answer,
+    ..MethodInfo::EMPTY
+};
+
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::new(&INFO, session.target(), options)?;
+    session.checks.heat_load = Some(HeatLoad::default());
+    session.fill_region(&whole, "fill", whole.test_region.region())?;
+    session.rest("cool", whole.seconds(REST_SECONDS))?;
+    let mut heat_load = HeatLoad::default();
+    let bytes = (PASSES_MAX * whole.bytes() as f64) as u64;
+    let seconds = whole.seconds(LOAD_SECONDS) * LOAD_SLACK;
+    let budget = Budget { seconds, bytes, ..Budget::default() };
+    session.budget(LOAD, budget, |session| load_until_settled(session, &whole, &mut heat_load))?;
+    if !heat_load.settled {
+        session.out.note(unsettled(&heat_load));
+    }
+    session.rest("cool", whole.seconds(REST_SECONDS))?;
+    let series = session.measure_over_time(&load(&whole, COOLED), 0)?;
+    heat_load.cooled = series.average();
+    put(session, &heat_load);
+    session.checks.heat_load = Some(heat_load);
+    Ok(())
+}
+
+/// Runs laps until the temperature has settled or the budget is used up.
+fn load_until_settled(
+    session: &mut Session<'_>,
+    whole: &Whole,
+    heat_load: &mut HeatLoad,
+) -> Result<(), MethodError> {
+    let lap = load(whole, LOAD);
+    let minutes = lap_seconds(whole) / 60.0;
+    let mut written = 0.0;
+    session.rounds(LAPS, None, |session, round| {
+        let series = session.measure_over_time(&resumed(whole, &lap, written as u64), round)?;
+        written += series.bytes();
+        heat_load.add(&series);
+        put(session, heat_load);
+        session.checks.heat_load = Some(heat_load.clone());
+        session.checkpoint();
+        let slope = heat_load.slope(SETTLED_LAPS);
+        heat_load.settled = slope.is_some_and(|c| c.abs() / minutes < SETTLED_C_PER_MINUTE);
+        Ok(Round::settled_if(heat_load.settled))
+    })?;
+    Ok(())
+}
+
+fn lap_seconds(whole: &Whole) -> f64 {
+    whole.seconds(LOAD_SECONDS) / f64::from(LAPS)
+}
+
+fn load(whole: &Whole, name: &str) -> Workload {
+    let w = whole.timed(whole.pass(name, Write, 6), lap_seconds(whole));
+    Workload { stop: Stop { bytes: Some(whole.bytes()), ..w.stop }, ..w }
+}
+
+/// A lap that continues where the previous one ended, so that all addresses are written about
+/// equally often.
+fn resumed(whole: &Whole, lap: &Workload, written: u64) -> Workload {
+    let large = u64::from(whole.test_region.large);
+    let start = written % whole.bytes() / large * large;
+    let mut w = lap.clone();
+    // Near the end it restarts at the beginning; a lap in a short remainder would wrap many times.
+    let rest = whole.bytes() - start;
+    w.region.start = if rest >= whole.bytes() / 4 { start } else { 0 };
+    w.region.bytes = whole.bytes() - w.region.start;
+    w
+}
+
+fn put(session: &mut Session<'_>, heat_load: &HeatLoad) {
+    use Statistic::{Cold, End, Hot, Hottest, Start, TimeToThrottle};
+    let rate = Unit::BytesPerSecond;
+    let load = |statistic| MetricKey::parse(LOAD).with(statistic);
+    session.put(MetricKey::parse(LOAD), rate, heat_load.average());
+    session.put(load(Cold), rate, heat_load.cold());
+    session.put(load(Hot), rate, heat_load.hot());
+    session.put(load(Start), Unit::Celsius, heat_load.start_c());
+    session.put(load(Hottest), Unit::Celsius, heat_load.hottest());
+    session.put(load(End), Unit::Celsius, heat_load.end_c());
+    let throttled_ns = heat_load.throttled_after().map(|seconds| seconds * 1e9);
+    session.put(load(TimeToThrottle), Unit::Nanoseconds, throttled_ns);
+    session.put(MetricKey::parse(COOLED), rate, heat_load.cooled);
+}
+
+fn unsettled(heat_load: &HeatLoad) -> Finding {
+    let text = match heat_load.end_c() {
+        Some(c) => format!("the temperature had not settled when the load ended, at {c:.1} C"),
+        None => "the drive has no temperature sensor: only its rate was recorded".to_string(),
+    };
+    Finding::new(FindingKind::NotSettled, Level::Note, text)
+}

@@ -1,0 +1,102 @@
+//! The answer of `lbaf`: which workloads gain from blocks of 4096 bytes.
+
+use record::{Answer, Better, Chart, MetricKey, Order, Statistic, Unit, capitalised};
+use script::Outcome;
+use script::draft::{Draft, times};
+use workload::OpKind;
+
+/// Ratios within this distance of 1 count as equal.
+const SAME: f64 = 0.05;
+
+/// The cells of `lbaf`, most informative first.
+const CELLS: [(Order, OpKind, &str); 4] = [
+    (Order::Random, OpKind::Write, "random writes"),
+    (Order::Random, OpKind::Read, "random reads"),
+    (Order::Sequential, OpKind::Write, "sequential writes"),
+    (Order::Sequential, OpKind::Read, "sequential reads"),
+];
+
+/// A workload of `lbaf`, parsed from a metric name without its format suffix.
+struct Cell {
+    stem: String,
+    order: Order,
+    op: OpKind,
+    depth: u32,
+    ratio: Option<f64>,
+}
+
+fn cells(out: &Outcome) -> Vec<Cell> {
+    let cells = out.family("lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-512").map(|(_, at)| {
+        let order = if at.word(0) == "seq" { Order::Sequential } else { Order::Random };
+        let op = if at.word(1) == "read" { OpKind::Read } else { OpKind::Write };
+        let depth = at.number(3);
+        let cell = MetricKey::cell(order, Some(op), at.bytes(2), depth);
+        let key = MetricKey::of_words(&[&"lbaf", &cell]);
+        let ratio = out.value(&key.clone().with(Statistic::Ratio).to_string());
+        Cell { stem: key.to_string(), order, op, depth, ratio }
+    });
+    cells.collect()
+}
+
+/// The answer of `lbaf`: which workloads gain from blocks of 4096 bytes.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Is the drive faster with 4096-byte than with 512-byte blocks?");
+    let cells = cells(out);
+    let ratio = |order: Order, op: OpKind| {
+        let of = cells.iter().filter(|c| c.order == order && c.op == op);
+        of.max_by_key(|c| c.depth).and_then(|c| c.ratio)
+    };
+    let changed: Vec<String> = CELLS
+        .into_iter()
+        .filter_map(|(order, op, name)| {
+            let ratio = ratio(order, op)?;
+            match ratio {
+                r if r > 1.0 + SAME => Some(format!("{name} {} as fast", times_as(r))),
+                r if r < 1.0 - SAME => Some(format!("{name} {:.0}% slower", 100.0 * (1.0 - r))),
+                _ => None,
+            }
+        })
+        .collect();
+    let compared = cells.iter().any(|c| c.ratio.is_some());
+    let sentence = match (compared, changed.first()) {
+        (true, Some(first)) => format!("4096-byte blocks: {first}"),
+        (true, None) => "4096-byte blocks: as fast as 512-byte blocks".into(),
+        (false, _) => "Only one of the two formats was measured".into(),
+    };
+    let more = match changed.len() {
+        0 => Vec::new(),
+        1 => vec![", all else the same.".into()],
+        _ => vec![format!(", {}.", changed[1..].join(", ")), format!(", {}.", changed[1])],
+    };
+    let chart = |title: &str, order: Order| {
+        let of = cells.iter().filter(|cell| cell.order == order);
+        of.fold(Chart::bars(title, Unit::BytesPerSecond), |chart, cell| {
+            let op = if cell.op == OpKind::Read { "reads" } else { "writes" };
+            let group = format!("{op}, depth {}", cell.depth);
+            let side = |block: u32| MetricKey::of_words(&[&cell.stem, &"in", &block]).to_string();
+            let chart = chart.grouped(&group, side(512), "512-byte blocks");
+            chart.grouped(&group, side(4096), "4096-byte blocks")
+        })
+    };
+    let mut draft = draft
+        .chart(chart("Random 4 KiB in both formats", Order::Random))
+        .chart(chart("Large sequential blocks in both formats", Order::Sequential));
+    for (order, op, name) in CELLS {
+        let of = cells.iter().filter(|c| c.order == order && c.op == op);
+        if let Some(cell) = of.max_by_key(|c| c.depth) {
+            let key = MetricKey::parse(&cell.stem).with(Statistic::Ratio).to_string();
+            draft =
+                draft.tile(&format!("{}, 4096 over 512", capitalised(name)), &key, Better::Higher);
+        }
+    }
+    for cell in &cells {
+        let name = CELLS.iter().find(|c| (c.0, c.1) == (cell.order, cell.op)).map_or("", |c| c.2);
+        let key = MetricKey::of_words(&[&cell.stem, &"in", &512]).to_string();
+        draft = draft.tile(&format!("{}, 512", capitalised(name)), &key, Better::Higher);
+    }
+    (!cells.is_empty()).then(|| draft.say(sentence, more)).flatten()
+}
+
+fn times_as(ratio: f64) -> String {
+    if ratio < 1.95 { format!("{ratio:.2} times") } else { times(ratio) }
+}

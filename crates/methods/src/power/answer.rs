@@ -1,0 +1,45 @@
+//! The answer of `power`: whether the drive sleeps, and what waking costs.
+
+use super::verdict::words;
+use super::{RESTS, key};
+use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
+use script::Outcome;
+use script::draft::Draft;
+use workload::units::latency;
+
+/// The answer: whether the drive sleeps, and the cost of waking.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Does the drive fall asleep, and what does waking cost?");
+    let awake = draft.value("power-awake")?;
+    let rests = RESTS.into_iter().map(|rest| (rest, key(rest).to_string()));
+    let rests: Vec<(f64, String)> = rests.filter(|(_, k)| draft.find(k).is_some()).collect();
+    let (longest, last) = rests.last()?;
+    let sentence = match (draft.value("power-wake"), draft.find("power-sleep")) {
+        (Some(wake), Some(sleep)) => format!(
+            "Asleep after {} of rest: waking adds {} to a read of {}.",
+            words(sleep.high.unwrap_or(0.0) / 1e9),
+            latency(wake),
+            latency(awake)
+        ),
+        _ if draft.concluded(&VerdictKind::NoPowerState) => {
+            format!("No sign of sleep after rests of up to {}.", words(*longest))
+        }
+        _ => {
+            "Undetermined: first reads take longer, but the drive may not be the cause.".to_string()
+        }
+    };
+    let chart = Chart::points("First read after a rest", Axis::Rest, Unit::Nanoseconds)
+        .joined("", rests.iter().map(|(rest, k)| (k, *rest)));
+    let draft = draft
+        .tile("Awake", "power-awake", Better::Lower)
+        .tile("Waking adds", "power-wake", Better::Lower)
+        .tile("Sleeps after", "power-sleep", Better::Neither)
+        .tile("First read after the longest rest", last, Better::Lower);
+    let short = "power-after-100ms";
+    // In a short run, this is the longest rest.
+    let draft = match last == short {
+        true => draft,
+        false => draft.tile("First read after 100 ms", short, Better::Lower),
+    };
+    draft.chart(chart).say(sentence, None)
+}

@@ -1,0 +1,97 @@
+//! The answer of `sustain`: the cache, and the rates inside it, after it and on a full drive.
+
+use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
+use record::Statistic::{After, Average, Cache, Hottest, Inside, WorstPercent};
+use record::{Answer, Axis, Better, Chart, Mark, Unit, VerdictKind};
+use script::Outcome;
+use script::draft::{Draft, name_of, rate};
+use workload::units::decimal;
+
+/// The answer of `sustain`: the cache size, the throughput inside and after the cache, and that of
+/// the full drive.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "How long does the speed last?");
+    let average = draft.part(FRESH, Average)?;
+    let cache = draft.find(&name_of(FRESH, Cache));
+    let levels = [draft.part(FRESH, Inside), draft.part(FRESH, After)];
+    let first = match (cache.and_then(|m| m.value), levels) {
+        (Some(bytes), [Some(inside), Some(after)]) => {
+            format!("{} at {}, then {}", decimal(bytes as u64), rate(inside), rate(after))
+        }
+        _ => format!("{} throughout, no cache end found", rate(average)),
+    };
+    let full = draft.part(FULL, Average);
+    let full = full.map(|r| format!("; {} when the drive is full.", rate(r)));
+    let tiles = [
+        ("Cache", FRESH, Cache),
+        ("Inside the cache", FRESH, Inside),
+        ("After the cache", FRESH, After),
+        ("Fresh drive, average", FRESH, Average),
+        ("Full drive, average", FULL, Average),
+        ("Slowest 1%", FRESH, WorstPercent),
+        ("Slowest 1%, full", FULL, WorstPercent),
+        ("Hottest", FULL, Hottest),
+    ];
+    let draft = tiles.into_iter().fold(draft, |draft, (label, pass, statistic)| {
+        let better = if statistic == Hottest { Better::Lower } else { Better::Higher };
+        draft.tile(label, &name_of(pass, statistic), better)
+    });
+    let rests = out.family("sustain-idle-{time}").map(|(m, at)| (m, at.seconds(0)));
+    let draft = rests.fold(draft, |draft, (metric, seconds)| {
+        draft.tile(&format!("After {seconds:.0} s idle"), &metric.name, Better::Higher)
+    });
+    let passes = |title: &str, unit| {
+        let chart = Chart::lines(title, Axis::BytesWritten, unit);
+        chart.source(FRESH, "fresh drive").source(FULL, "full drive")
+    };
+    let mut speed = passes("Write speed while the drive fills", Unit::BytesPerSecond);
+    if let Some((cache, at)) = cache.and_then(|m| Some((m, m.value?))) {
+        let label = "end of the cache".into();
+        speed.marks.push(Mark { label, at, low: cache.low, high: cache.high });
+        let [inside, after] = levels;
+        if let Some(inside) = inside {
+            speed = speed.level(rate(inside), inside, Some([0.0, at]));
+        }
+        if let Some(after) = after {
+            speed = speed.level(rate(after), after, Some([at, 2.0 * at]));
+        }
+    }
+    let recovered = out.family("sustain-idle-{time}.cache");
+    let recovered = Chart::points("Cache recovered by idle time", Axis::Rest, Unit::Bytes)
+        .joined("", recovered.map(|(metric, at)| (&metric.name, at.seconds(0))));
+    draft
+        .chart(speed)
+        .chart_of_column(passes("Temperature while the drive fills", Unit::Celsius))
+        .chart(recovered)
+        .limit(&name_of(FRESH, After), VerdictKind::CacheEnd)
+        .say(first, full)
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{HEADLINE_MAX, Unit};
+
+    use crate::testing::outcome;
+
+    #[test]
+    fn sustain_reports_the_cache_and_both_rates() {
+        let all = [
+            ("sustain-fresh.cache", Unit::Bytes, 170e9),
+            ("sustain-fresh.inside", Unit::BytesPerSecond, 5.0e9),
+            ("sustain-fresh.after", Unit::BytesPerSecond, 1.45e9),
+            ("sustain-fresh.average", Unit::BytesPerSecond, 1.9e9),
+            ("sustain-full.average", Unit::BytesPerSecond, 1.9e9),
+        ];
+        let mut out = outcome(&all);
+        out.series.push(record::Series::new("sustain-fresh", 0, 0));
+        let answer = super::answer(&out).expect("measured");
+        let expected = "170 GB at 5.00 GB/s, then 1.45 GB/s; 1.90 GB/s when the drive is full.";
+        assert_eq!(answer.headline, expected);
+        assert_eq!(answer.charts[0].marks[0].at, 170e9);
+        let level = super::answer(&outcome(&all[3..4])).expect("measured").headline;
+        assert_eq!(level, "1.90 GB/s throughout, no cache end found.");
+        let longest = all.map(|(name, unit, v)| (name, unit, v * 1.234e4));
+        let answer = super::answer(&outcome(&longest)).expect("measured");
+        assert!(answer.headline.chars().count() <= HEADLINE_MAX, "{}", answer.headline);
+    }
+}

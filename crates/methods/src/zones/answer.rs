@@ -1,0 +1,57 @@
+//! The answer of `zones`: whether the drive is equally fast everywhere.
+
+use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
+use record::Statistic::{FirstThird, LastTenth, Mapped, Middle, Slowest, UnmappedShare};
+use record::{Answer, Axis, Better, Chart, Unit};
+use script::Outcome;
+use script::draft::{Draft, name_of, rate, times};
+
+/// Address ranges whose speeds differ by less than this share count as equally fast.
+const EVEN: f64 = 0.1;
+
+/// The answer of `zones`: whether the drive is equally fast everywhere, and its slowest part.
+pub(super) fn answer(out: &Outcome) -> Option<Answer> {
+    let draft = Draft::new(out, "Is the drive equally fast everywhere?");
+    let all = draft.value(READ)?;
+    let parts = [("first third", FirstThird), ("middle", Middle), ("last tenth", LastTenth)];
+    let parts = parts.map(|(name, statistic)| (name, draft.part(READ, statistic)));
+    let known: Vec<(&str, f64)> = parts.iter().filter_map(|(n, r)| Some((*n, (*r)?))).collect();
+    let slowest = known.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
+    let fastest = known.iter().map(|(_, rate)| *rate).reduce(f64::max);
+    let unwritten = draft.part(READ, UnmappedShare);
+    let nothing = unwritten.is_some_and(|share| share > NOTHING_WRITTEN);
+    let sentence = match (slowest, fastest) {
+        (Some((part, slow)), Some(fast)) if slow < (1.0 - EVEN) * fast => {
+            let factor = fast / slow;
+            format!("The {part} is {} slower", times(factor))
+        }
+        (Some((_, slow)), Some(fast)) => {
+            let spread = 100.0 * (fast - slow) / (2.0 * all);
+            format!("Equally fast in all parts (±{}%), {}", spread.ceil(), rate(all))
+        }
+        _ => format!("Reads {} across all addresses", rate(all)),
+    };
+    let unwritten =
+        unwritten.map(|share| format!("; {:.0}% of the drive holds no data.", 100.0 * share));
+    let chart = Chart::lines("Read speed by address", Axis::Address, Unit::BytesPerSecond)
+        .source(format!("{ZONES_ASCENDING}-profile"), "sequential")
+        .source("zones-read-shuffled-profile", "shuffled");
+    let writes = Chart::lines("Write speed by address", Axis::Address, Unit::BytesPerSecond)
+        .source("zones-write", "sequential writes");
+    let draft = draft
+        .tile("All addresses", READ, Better::Higher)
+        .tile("First third", &name_of(READ, FirstThird), Better::Higher)
+        .tile("Middle", &name_of(READ, Middle), Better::Higher)
+        .tile("Last tenth", &name_of(READ, LastTenth), Better::Higher)
+        .tile("Slowest zone", &name_of(READ, Slowest), Better::Higher)
+        .tile("Zones with data", &name_of(READ, Mapped), Better::Higher)
+        .chart(chart)
+        .chart_of_column(writes);
+    if nothing {
+        let reads = rate(all);
+        return draft.say_of_others(format!(
+            "Nothing is written here: {reads} is not the speed of the flash."
+        ));
+    }
+    draft.say(sentence, unwritten)
+}
