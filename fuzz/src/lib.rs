@@ -16,7 +16,7 @@ mod compat_targets;
 mod drive_targets;
 #[path = "../../crates/fio/tests/it/fuzz/targets.rs"]
 mod fio_targets;
-#[path = "../../crates/methods/tests/fuzz/targets.rs"]
+#[path = "../../crates/methods/tests/it/fuzz/targets.rs"]
 mod methods_targets;
 #[path = "../../crates/model/tests/it/fuzz/targets.rs"]
 mod model_targets;

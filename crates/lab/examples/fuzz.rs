@@ -12,7 +12,7 @@ mod fio_targets;
 mod journal_targets;
 #[path = "../tests/it/fuzz/targets.rs"]
 mod lab_targets;
-#[path = "../../methods/tests/fuzz/targets.rs"]
+#[path = "../../methods/tests/it/fuzz/targets.rs"]
 mod methods_targets;
 #[path = "../../model/tests/it/fuzz/targets.rs"]
 mod model_targets;
