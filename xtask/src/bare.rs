@@ -87,6 +87,11 @@ pub fn run() -> Result<ExitCode> {
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// The names of the boards.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BOARDS.iter().map(|board| board.name)
+}
+
 /// Builds and runs both images.
 pub fn test() -> Vec<Verdict> {
     BOARDS.iter().map(Board::verdict).collect()

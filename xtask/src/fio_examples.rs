@@ -14,13 +14,19 @@ pub const VARIABLE: &str = "SSDYNO_FIO_EXAMPLES";
 const PACKAGE: &str = "fio-examples";
 const PLACE: &str = "usr/share/doc/fio/examples";
 
+/// The examples' directory, if they were downloaded before.
+pub fn unpacked() -> Option<PathBuf> {
+    let place = root().join("target").join(PACKAGE).join(PLACE);
+    place.is_dir().then_some(place)
+}
+
 /// The examples' directory; downloads them if necessary.
 pub fn place() -> Result<PathBuf> {
-    let dir = root().join("target").join(PACKAGE);
-    let place = dir.join(PLACE);
-    if place.is_dir() {
+    if let Some(place) = unpacked() {
         return Ok(place);
     }
+    let dir = root().join("target").join(PACKAGE);
+    let place = dir.join(PLACE);
     ensure!(find("apt-get").is_some() && find("dpkg-deb").is_some(), "no apt-get on this machine");
     std::fs::create_dir_all(&dir)?;
     let download = || {

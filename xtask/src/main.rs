@@ -31,7 +31,8 @@ mod tidy;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask test     all checks: format, lints, house rules, tests; as in CI
+cargo xtask check    format, house rules, lints, tests of all rooms; installs nothing
+cargo xtask test     all checks, also the guest and bare metal, as in CI; installs packages
                      --target aarch64|armv7: the rooms without drives, under qemu-user
 cargo xtask tidy     only the house rules
 cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let result = match chore.as_str() {
         "test" => test::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "check" => test::check(),
         "tidy" => tidy::run(),
         "bench" => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),

@@ -3,7 +3,7 @@
 //! No package is needed to build. If one cannot be installed, the tests that need it report that
 //! and count as skipped.
 
-use crate::guest;
+use crate::guest::has_kernel;
 use crate::run::{find, output, program};
 
 /// Alternative programs or absolute paths of files, and the package that brings them.
@@ -56,7 +56,7 @@ pub fn install(needs: &[Need]) -> String {
 
 /// The packages without which something is missing.
 pub fn missing<'a>(needs: &[Need<'a>]) -> Vec<&'a str> {
-    let has = |name: &str| if name == KERNEL { guest::has_kernel() } else { find(name).is_some() };
+    let has = |name: &str| if name == KERNEL { has_kernel() } else { find(name).is_some() };
     let lacks = |programs: &[&str]| !programs.iter().any(|name| has(name));
     needs.iter().filter(|(programs, _)| lacks(programs)).map(|(_, package)| *package).collect()
 }

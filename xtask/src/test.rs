@@ -1,13 +1,18 @@
-//! `cargo xtask test`: all checks, the same locally and in CI.
+//! `cargo xtask test`: all checks, the same locally and in CI; `cargo xtask check`: those that install
+//! nothing and need no guest.
 //!
 //! Prints one line per step, the free space that it needs and quick steps first; the first failure ends the run and prints its
-//! output. It then lists the ten slowest parts and ends with the test counts. A test with a missing
-//! requirement prints `skipped: why` and returns. It is counted and listed as skipped, because a
-//! silent skip would look like a pass.
+//! output. Once the tests are built, everything else runs beside them: their processes wait more than
+//! they compute, which leaves time for the lints, the guest and the bare machines. It then lists the
+//! ten slowest parts and ends with the test counts. A test with a missing requirement prints
+//! `skipped: why` and returns. It is counted and listed as skipped, because a silent skip would look
+//! like a pass.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::num::NonZero;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -42,18 +47,17 @@ struct Tally {
 /// Environment variable that sets the number of tests that a binary runs at the same time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-type Step = (&'static str, fn() -> Result<Report>);
+/// The time of all checks on two processors, from a clean clone.
+const MINUTES: u32 = 18;
 
-const STEPS: [Step; 8] = [
-    ("room", || Ok(Report { ok: true, note: room::check()?, ..Report::default() })),
-    ("packages", || Ok(Report { ok: true, note: packages(), ..Report::default() })),
-    ("format", || command(&["fmt", "--all", "--check"])),
-    ("house rules", house_rules),
-    ("lints", || command(&["clippy", "-q", "--workspace", "--all-targets", "--", "-Dwarnings"])),
-    ("tests", tests),
-    ("bare metal", on_bare_metal),
-    ("guest", in_guest),
-];
+/// What has run so far.
+#[derive(Default)]
+struct Summary {
+    tests: Tally,
+    parts: Vec<Part>,
+    /// The output of the steps that failed.
+    failures: String,
+}
 
 /// Rooms whose tests run on an emulated processor: those that need neither a drive nor a device.
 const ELSEWHERE: [&str; 15] = [
@@ -77,7 +81,8 @@ const ELSEWHERE: [&str; 15] = [
 /// Runs all steps, or with `--target` the tests of some rooms on another machine.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments {
-        [] => every_step(),
+        [] if !is_agreed()? => Ok(ExitCode::FAILURE),
+        [] => Ok(every_step(Extent::Everything)),
         [option, name] if option == "--target" => elsewhere(Target::named(name)?),
         _ => bail!("unknown arguments\ntry: cargo xtask test --target aarch64"),
     }
@@ -103,34 +108,117 @@ fn elsewhere(target: &Target) -> Result<ExitCode> {
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs all steps up to the first failure.
-fn every_step() -> Result<ExitCode> {
-    let (mut all, mut ok, mut slow) = (Tally::default(), true, Vec::new());
-    for (name, step) in STEPS {
-        print!("{name:<12}");
-        std::io::stdout().flush()?;
-        let start = Instant::now();
-        let report = step().unwrap_or_else(Report::broken);
-        let seconds = start.elapsed().as_secs_f64();
-        println!(" {seconds:>7.1} s   {}", report.words());
-        report.tests.skipped.iter().for_each(|test| println!("{:<24}skipped {test}", ""));
-        ok = report.ok;
-        slow.extend(if report.parts.is_empty() {
-            vec![Part { name: name.into(), seconds }]
-        } else {
-            report.parts
-        });
-        all.add(report.tests);
-        if !ok {
-            println!("\n{}\n", report.output.trim_end());
-            // A failed step counts even without tests, so the last line never looks like success.
-            all.failed = all.failed.max(1);
-            break;
-        }
+/// How much is tested.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    /// What this machine can do as it is.
+    Installed,
+    /// Also what needs further packages, and the emulated machines.
+    Everything,
+}
+
+/// `cargo xtask check`: the steps that install nothing.
+pub fn check() -> Result<ExitCode> {
+    Ok(every_step(Extent::Installed))
+}
+
+/// Says what the test takes and installs. A person at a terminal is asked before something is
+/// installed; CI is not.
+fn is_agreed() -> Result<bool> {
+    let missing = packages::missing(packages::FOR_TESTS);
+    println!(
+        "all checks: about {MINUTES} minutes from a clean clone on 2 processors\n\
+         installs:   {}\n\
+         without packages and emulated machines, in a third of the time: cargo xtask check\n",
+        if missing.is_empty() { "nothing".into() } else { missing.join(" ") }
+    );
+    let is_asked = std::io::stdin().is_terminal() && std::env::var_os("CI").is_none();
+    if missing.is_empty() || !is_asked {
+        return Ok(true);
     }
-    println!("\nslowest\n{}", parts::slowest(slow));
-    println!("{} passed, {} failed, {} skipped", all.passed, all.failed, all.skipped.len());
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    print!("install them and go on? [y/N] ");
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+}
+
+/// Runs all steps: one after the other until the tests are built, up to the first failure, then side by
+/// side.
+fn every_step(extent: Extent) -> ExitCode {
+    let summary = Mutex::default();
+    let is_ready = in_sequence(&summary, extent);
+    if let Some(built) = is_ready {
+        println!("{:<24}the rest runs side by side", "");
+        thread::scope(|scope| {
+            scope.spawn(|| step(&summary, "lints", lints));
+            scope.spawn(|| match extent {
+                Extent::Everything => {
+                    step(&summary, "bare metal", on_bare_metal);
+                    // One of its scripts reads the images that the bare machines wrote.
+                    step(&summary, "guest", in_guest);
+                }
+                Extent::Installed => drop(step(&summary, "emulated", without_machines)),
+            });
+            step(&summary, "tests", || tests(built, extent));
+        });
+    }
+    let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);
+    print!("{}", summary.failures);
+    let tests = summary.tests;
+    println!("\nslowest\n{}", parts::slowest(summary.parts));
+    println!("{} passed, {} failed, {} skipped", tests.passed, tests.failed, tests.skipped.len());
+    if tests.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the steps up to the build of the tests; returns the test binaries if none has failed.
+fn in_sequence(summary: &Mutex<Summary>, extent: Extent) -> Option<Vec<binaries::Package>> {
+    let mut built = None;
+    let room = || Ok(Report { ok: true, note: room::check()?, ..Report::default() });
+    let install = || Ok(Report { ok: true, note: packages(), ..Report::default() });
+    let build = || {
+        let output = match binaries::build()? {
+            Ok(packages) => {
+                return Ok(Report {
+                    ok: {
+                        built = Some(packages);
+                        true
+                    },
+                    ..Report::default()
+                });
+            }
+            Err(output) => output,
+        };
+        Ok(Report { output, ..Report::default() })
+    };
+    let _ = step(summary, "room", room)
+        && (extent == Extent::Installed || step(summary, "packages", install))
+        && step(summary, "format", || command(&["fmt", "--all", "--check"]))
+        && step(summary, "house rules", house_rules)
+        && step(summary, "build", build);
+    built
+}
+
+/// Runs a step and prints a line about it; returns whether it passed.
+fn step(summary: &Mutex<Summary>, name: &str, run: impl FnOnce() -> Result<Report>) -> bool {
+    let start = Instant::now();
+    let report = run().unwrap_or_else(Report::broken);
+    let seconds = start.elapsed().as_secs_f64();
+    let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
+    println!("{name:<12} {seconds:>7.1} s   {}", report.words());
+    report.tests.skipped.iter().for_each(|test| println!("{:<24}skipped {test}", ""));
+    summary.parts.extend(if report.parts.is_empty() {
+        vec![Part { name: name.into(), seconds }]
+    } else {
+        report.parts
+    });
+    summary.tests.add(report.tests);
+    if !report.ok {
+        summary.failures += &format!("\n{name}\n{}\n", report.output.trim_end());
+        // A failed step counts even without tests, so the last line never looks like success.
+        summary.tests.failed = summary.tests.failed.max(1);
+    }
+    report.ok
 }
 
 impl Report {
@@ -205,28 +293,38 @@ fn house_rules() -> Result<Report> {
     Ok(Report { ok: findings.is_empty(), output: findings.join("\n"), ..Report::default() })
 }
 
-/// Builds and runs all tests of the workspace.
-fn tests() -> Result<Report> {
-    let start = Instant::now();
-    let packages = match binaries::build()? {
-        Ok(packages) => packages,
-        Err(output) => return Ok(Report { output, ..Report::default() }),
-    };
-    let building =
-        Part { name: "building the tests".into(), seconds: start.elapsed().as_secs_f64() };
+/// All lints, as errors. clippy checks the workspace in a second way, of which nothing can be shared
+/// with the build, but not its libraries: those are checked once.
+fn lints() -> Result<Report> {
+    command(&["clippy", "-q", "--workspace", "--all-targets", "--", "-Dwarnings"])
+}
+
+/// Runs all tests of the workspace.
+fn tests(packages: Vec<binaries::Package>, extent: Extent) -> Result<Report> {
     // Many tests wait for a process or a drive, so more of them run than there are processors.
-    let processors = std::thread::available_parallelism().map_or(2, NonZero::get);
+    let processors = thread::available_parallelism().map_or(2, NonZero::get);
     let threads = std::env::var(THREADS).ok().and_then(|number| number.parse().ok());
-    let place = fio_examples::place().ok();
+    let place = match extent {
+        Extent::Everything => fio_examples::place().ok(),
+        Extent::Installed => fio_examples::unpacked(),
+    };
     let variables: Vec<_> =
         place.map(|place| (fio_examples::VARIABLE, place)).into_iter().collect();
     let (ok, output) = binaries::run(packages, threads.unwrap_or(processors), &variables)?;
     let tests = Tally::read(&output);
     let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
-    let mut parts = parts::of_cargo(&output);
-    parts.push(building);
+    let parts = parts::of_cargo(&output);
     let output = if ok { output } else { failures(&output) };
     Ok(Report { ok, note, output, tests, parts })
+}
+
+/// Counts what only `cargo xtask test` runs.
+fn without_machines() -> Result<Report> {
+    let skipped = bare::names().map(|name| format!("bare {name}")).chain(guest::names()?);
+    let skipped: Vec<_> = skipped.map(|name| format!("{name}: needs cargo xtask test")).collect();
+    let note = format!("{} skipped", skipped.len());
+    let tests = Tally { skipped, ..Tally::default() };
+    Ok(Report { ok: true, note, tests, ..Report::default() })
 }
 
 /// Tests the driver on two emulated machines without an operating system.
@@ -262,7 +360,7 @@ fn in_guest() -> Result<Report> {
     }
     let mut output = String::new();
     let mut again = String::new();
-    for verdict in guest::test(&[], |_| ())? {
+    for verdict in guest::test_built()? {
         let seconds = verdict.time.as_secs_f64();
         parts.push(Part { name: format!("guest {}", verdict.name), seconds });
         if verdict.ok && verdict.again {

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 pub use kernel::has_kernel;
-pub use suite::{missing_for, script, test};
+pub use suite::{missing_for, names, script, test_built};
 
 use crate::run::{cargo, find, metadata, output, program};
 use kernel::Kernel;
@@ -74,19 +74,27 @@ impl Ready {
         Ready::with(None)
     }
 
+    /// Builds the archive with the test binary, which is already built.
+    pub fn with_built() -> Result<Ready> {
+        let binary = match std::env::var_os(STATIC) {
+            Some(path) => PathBuf::from(path),
+            None => built(&target()?),
+        };
+        Ready::with(Some(&binary))
+    }
+
     /// Builds the archive with this ssdyno binary, or with the test binary.
     pub fn with(binary: Option<&Path>) -> Result<Ready> {
         if let Some(why) = missing() {
             bail!("{why}");
         }
         let kernel = Kernel::find()?;
-        let target = metadata()?;
-        let target = Path::new(target["target_directory"].as_str().context("cargo metadata")?);
+        let target = target()?;
         let dir = target.join("guest");
         std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         let ssdyno = match binary {
             Some(binary) => stripped(binary, &dir)?,
-            None => stripped(&tested(target)?, &dir)?,
+            None => stripped(&tested(&target)?, &dir)?,
         };
         let initrd = dir.join("initrd");
         let mut programs = image::tools()?;
@@ -96,6 +104,12 @@ impl Ready {
         let kernel = kernel.unpacked(&dir)?;
         Ok(Ready { kernel, initrd, dir, board: Board::Q35 })
     }
+}
+
+/// The target directory of cargo.
+fn target() -> Result<PathBuf> {
+    let metadata = metadata()?;
+    Ok(metadata["target_directory"].as_str().context("cargo metadata")?.into())
 }
 
 /// Environment variable with the path of a static binary to test, such as
@@ -109,7 +123,12 @@ fn tested(target: &Path) -> Result<PathBuf> {
         return Ok(PathBuf::from(path));
     }
     output(&mut cargo(&["test", "-q", "--workspace", "--no-run", "--test=it"]))?;
-    Ok(target.join("debug/ssdyno"))
+    Ok(built(target))
+}
+
+/// The test binary.
+fn built(target: &Path) -> PathBuf {
+    target.join("debug/ssdyno")
 }
 
 /// A copy without debug information.

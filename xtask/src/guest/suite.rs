@@ -47,13 +47,27 @@ impl Verdict {
     }
 }
 
+/// The names of all cases.
+pub fn names() -> Result<Vec<String>> {
+    Ok(all()?.iter().flat_map(Script::cases).map(|case| format!("guest {}", case.name())).collect())
+}
+
+/// Runs all cases with the test binary, which is already built.
+pub fn test_built() -> Result<Vec<Verdict>> {
+    test(&[], Ready::with_built, |_| ())
+}
+
 /// Runs the cases whose names begin with one of these, or all, and reports each at its end.
-pub fn test(names: &[String], tell: impl Fn(&Verdict) + Sync) -> Result<Vec<Verdict>> {
+fn test(
+    names: &[String],
+    ready: impl FnOnce() -> Result<Ready>,
+    tell: impl Fn(&Verdict) + Sync,
+) -> Result<Vec<Verdict>> {
     let wanted =
         |case: &Case| names.is_empty() || names.iter().any(|n| case.name().starts_with(n.as_str()));
     let mut cases: Vec<Case> = all()?.iter().flat_map(Script::cases).filter(wanted).collect();
     ensure!(!cases.is_empty(), "no test in guest/tests starts with {}", names.join(" or "));
-    let ready = Ready::make()?;
+    let ready = ready()?;
     // Long cases first, so that no long case runs alone at the end.
     cases.sort_by_key(|case| std::cmp::Reverse(case.script.limit));
     let (queue, done) = (Mutex::new(VecDeque::from(cases)), Mutex::new(Vec::new()));
@@ -124,7 +138,7 @@ fn judge(case: &Case, ready: &Ready) -> Verdict {
 /// `guest test [NAME...]`
 pub fn run(names: &[String]) -> Result<ExitCode> {
     let start = Instant::now();
-    let verdicts = test(names, |verdict| {
+    let verdicts = test(names, Ready::make, |verdict| {
         println!("{}", verdict.line());
         if !verdict.ok || verdict.again {
             println!("{}", verdict.said);
