@@ -2,6 +2,7 @@
 //!
 //! - A crate imports only crates below it (`floors.rs`), and no two files of a crate import each
 //!   other, except parent and child (`circles.rs`).
+//! - No new name of a kind that is hard to read (`names/limits.rs`).
 //! - Only what is marked as Linux's names something of Linux (`portable.rs`).
 //! - Crates of others come from crates.io under accepted licences; none is in the binary twice
 //!   (`supply.rs`).
@@ -19,7 +20,7 @@ use anyhow::{Context, Result};
 
 use crate::run::root;
 use crate::source::{code_of, has_word};
-use crate::{circles, floors, portable, supply};
+use crate::{circles, floors, names, portable, supply};
 
 const LINES_MAX: usize = 600;
 
@@ -43,6 +44,7 @@ pub fn run() -> Result<ExitCode> {
 /// All violations, one line each.
 pub fn findings() -> Result<Vec<String>> {
     let mut findings = floors::findings()?;
+    findings.extend(names::findings()?);
     findings.extend(supply::findings()?);
     let files = files()?;
     findings.extend(rules_of_rooms(&files)?);

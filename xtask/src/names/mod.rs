@@ -5,6 +5,7 @@
 //! reader gains by it. Production code only, without tests, strings and comments.
 
 mod code;
+mod limits;
 mod measure;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::run::root;
+pub use limits::findings;
 use measure::{Figures, Habit};
 
 /// The words that name no value, with the rule by which they were chosen.
@@ -33,12 +35,13 @@ struct Room {
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let rooms = measure(&root())?;
     match arguments {
+        [option] if option == "--shrink" => limits::shrink()?,
         [] => print_table(&rooms),
         [name] => match rooms.iter().find(|room| room.name == *name) {
             Some(room) => print_places(room, &rooms),
             None => bail!("no room '{name}'"),
         },
-        _ => bail!("usage: cargo xtask names [ROOM]"),
+        _ => bail!("usage: cargo xtask names [ROOM | --shrink]"),
     }
     Ok(ExitCode::SUCCESS)
 }
