@@ -3,8 +3,8 @@
 
 use std::cell::RefCell;
 
-use super::draft::Draft;
-use super::options::{self, Entry, Standing};
+use super::draft::JobDraft;
+use super::options::{self, OptionEntry, Standing};
 use super::resolve;
 use super::section::{Given, Section};
 use super::value::Value;
@@ -12,7 +12,7 @@ use super::{FioError, Job, Note, World};
 
 /// The treatment of options that are not supported.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rules {
+pub(crate) struct AssemblyRules {
     /// Unsupported options are dropped with a warning.
     pub warn_unsupported: bool,
     /// Jobs that change data are an error.
@@ -22,12 +22,12 @@ pub(crate) struct Rules {
 /// Builds the jobs of these sections.
 pub(crate) fn jobs(
     sections: &[Section],
-    rules: Rules,
+    rules: AssemblyRules,
     world: &dyn World,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Job>, FioError> {
     let mut builder =
-        Builder { rules, world, notes, global: Draft::default(), jobs: Vec::new(), group: 0 };
+        Builder { rules, world, notes, global: JobDraft::default(), jobs: Vec::new(), group: 0 };
     for section in sections {
         builder.section(section)?;
     }
@@ -42,10 +42,10 @@ pub(crate) fn jobs(
 }
 
 struct Builder<'a> {
-    rules: Rules,
+    rules: AssemblyRules,
     world: &'a dyn World,
     notes: &'a mut Vec<Note>,
-    global: Draft,
+    global: JobDraft,
     jobs: Vec<Job>,
     group: u32,
 }
@@ -69,7 +69,7 @@ impl Builder<'_> {
 
     /// In a job file, fio processes some options before the others, whatever the order of the
     /// lines.
-    fn options(&mut self, draft: &mut Draft, section: &Section) -> Result<(), FioError> {
+    fn options(&mut self, draft: &mut JobDraft, section: &Section) -> Result<(), FioError> {
         let mut options: Vec<_> = section.options.iter().collect();
         if section.place != COMMAND_LINE {
             options.sort_by_key(|given| rank(&given.name));
@@ -77,13 +77,11 @@ impl Builder<'_> {
         options.into_iter().try_for_each(|given| self.option(draft, given))
     }
 
-    fn option(&mut self, draft: &mut Draft, given: &Given) -> Result<(), FioError> {
-        let wrong = |what: &str| FioError::new(&given.place, format!("{}: {what}", given.shown()));
-        let found = known(&given.name);
-        let Some(entry) = found else { return Err(unknown(given)) };
+    fn option(&mut self, draft: &mut JobDraft, given: &Given) -> Result<(), FioError> {
+        let Some(entry) = known(&given.name) else { return Err(unknown(given)) };
         let value = given.value.as_deref().map(str::trim).unwrap_or_default();
         if value.is_empty() && !entry.bare {
-            return Err(wrong("needs a value").advise(format!("{}=VALUE", given.name)));
+            return Err(given.error("needs a value").advise(format!("{}=VALUE", given.name)));
         }
         match entry.standing {
             Standing::Idle(_) => Ok(()),
@@ -94,17 +92,17 @@ impl Builder<'_> {
             }
             Standing::Refused { why, .. } => {
                 let advice = "--warn-unsupported drops unsupported options with a warning";
-                Err(wrong(&format!("not supported: {why}")).advise(advice))
+                Err(given.error(&format!("not supported: {why}")).advise(advice))
             }
             Standing::Supported { set, .. } => {
                 let notes = RefCell::default();
                 let text = given.value.as_deref();
                 let value = Value { text, world: self.world, kb: draft.kb, notes: &notes };
-                let done = set(draft, &value).map_err(|what| wrong(&what));
+                let result = set(draft, &value).map_err(|what| given.error(&what));
                 for text in notes.into_inner() {
                     self.note(&given.place, format!("{}: {text}", given.name));
                 }
-                done
+                result
             }
         }
     }
@@ -113,7 +111,7 @@ impl Builder<'_> {
         self.notes.push(Note::new(place, text));
     }
 
-    fn job(&mut self, draft: Draft, section: &Section) -> Result<(), FioError> {
+    fn job(&mut self, draft: JobDraft, section: &Section) -> Result<(), FioError> {
         let wrong = |what: String| {
             FioError::new(&section.place, format!("job '{}': {what}", draft.job.name))
         };
@@ -149,9 +147,9 @@ impl Builder<'_> {
 
     /// An option that differs from an earlier job of the group, but must not in fio.
     fn differing_option(&self, job: &Job) -> Option<&'static str> {
-        let mut others = self.jobs.iter().filter(|other| other.group == job.group);
+        let mut members = self.jobs.iter().filter(|other| other.group == job.group);
         let (steady, reporting) = (&job.steady, &job.reporting);
-        others.find_map(|other| {
+        members.find_map(|other| {
             let differs = reporting.lat_percentiles != other.reporting.lat_percentiles;
             if reporting.group && reporting.stats && differs {
                 Some("lat_percentiles")
@@ -163,8 +161,8 @@ impl Builder<'_> {
 
     /// The only job of that name, which must come earlier.
     fn waited_for(&self, name: &str) -> Result<usize, String> {
-        let mut named = self.jobs.iter().enumerate().filter(|(_, job)| job.name == name);
-        match (named.next(), named.next()) {
+        let mut matches = self.jobs.iter().enumerate().filter(|(_, job)| job.name == name);
+        match (matches.next(), matches.next()) {
             (Some((index, _)), None) => Ok(index),
             (None, _) => Err(format!("wait_for={name}: no earlier job has that name")),
             (Some(_), Some(_)) => Err(format!("wait_for={name}: several jobs have that name")),
@@ -195,6 +193,6 @@ fn unknown(given: &Given) -> FioError {
 }
 
 /// The option of that name, from any table.
-pub(crate) fn known(name: &str) -> Option<&'static Entry> {
+pub(crate) fn known(name: &str) -> Option<&'static OptionEntry> {
     options::find(name).or_else(|| options::engine_option(name))
 }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::assemble::{COMMAND_LINE, Rules, known};
+use super::assemble::{AssemblyRules, COMMAND_LINE, known};
 use super::options::{self, Standing};
 use super::section::{Given, Section};
 use super::switches::{self, Settings, Switch, Takes};
@@ -17,28 +17,31 @@ const WORDS_MAX: usize = 1 << 20;
 
 /// Parses a command line; `words` are those after `fio`.
 pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
-    let mut reader = Reader::default();
+    let mut reader = CommandLineReader::default();
     if words.len() > WORDS_MAX {
         return Err(wrong("too many words"));
     }
     reader.words = words.iter().map(String::as_str).collect();
     reader.read()?;
-    let Reader { settings, mut sections, files, mut notes, .. } = reader;
+    let CommandLineReader { settings, mut sections, files, mut notes, .. } = reader;
     if let Some(answer) = settings.answer {
         return help::answer(&answer).map(Request::Answer);
     }
     for (index, file) in files.iter().enumerate() {
-        let read = jobfile::sections(file, &settings.sections, world, &mut notes);
-        let mut read = read.map_err(|error| teach(error, file))?;
-        if let (Some(first), 1..) = (read.iter_mut().find(|s| !s.global()), index) {
-            first.stonewall = true;
+        let file_sections = jobfile::sections(file, &settings.sections, world, &mut notes);
+        let mut file_sections = file_sections.map_err(|error| teach(error, file))?;
+        if index > 0
+            && let Some(section) = file_sections.iter_mut().find(|section| !section.global())
+        {
+            section.stonewall = true;
         }
-        sections.append(&mut read);
+        sections.append(&mut file_sections);
     }
     if settings.showcmd {
         return Ok(Request::Answer(help::command(&sections)));
     }
-    let rules = Rules { warn_unsupported: settings.warn_unsupported, readonly: settings.readonly };
+    let rules =
+        AssemblyRules { warn_unsupported: settings.warn_unsupported, readonly: settings.readonly };
     let jobs = assemble::jobs(&sections, rules, world, &mut notes)?;
     if let (Some(note), true) = (notes.first(), settings.warnings_fatal) {
         let error = FioError::new(&note.place, &note.text);
@@ -48,6 +51,11 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
         return Ok(Request::Answer(String::new()));
     }
     Ok(Request::Run(Box::new(Plan { globals: settings.globals, jobs, notes })))
+}
+
+fn option_names() -> impl Iterator<Item = &'static str> {
+    let switches = switches::SWITCHES.iter().map(|switch| switch.name);
+    switches.chain(options::all().flat_map(options::OptionEntry::names))
 }
 
 fn wrong(what: impl Into<String>) -> FioError {
@@ -67,7 +75,7 @@ fn teach(error: FioError, file: &str) -> FioError {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct CommandLineReader<'a> {
     words: VecDeque<&'a str>,
     settings: Settings,
     sections: Vec<Section>,
@@ -80,10 +88,10 @@ struct Reader<'a> {
 /// The meaning of a word that starts with dashes.
 enum Named {
     Switch(&'static Switch),
-    Option(&'static options::Entry),
+    Option(&'static options::OptionEntry),
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CommandLineReader<'a> {
     fn read(&mut self) -> Result<(), FioError> {
         while let Some(word) = self.words.pop_front() {
             // A typographic dash, as word processors make from two hyphens.
@@ -105,13 +113,13 @@ impl<'a> Reader<'a> {
     /// After `--`, all words are job files. An option's name there is the rest of a word that a
     /// line break split in two.
     fn end_of_options(&mut self) -> Result<(), FioError> {
-        let next = self.words.front().copied().unwrap_or_default();
-        match next.split_once('=') {
+        let word = self.words.front().copied().unwrap_or_default();
+        match word.split_once('=') {
             Some((name, _)) if known(name.trim()).is_some() => {
                 self.words.pop_front();
-                let text = format!("'-- {next}' is read as --{next}, with a line break in between");
+                let text = format!("'-- {word}' is read as --{word}, with a line break in between");
                 self.notes.push(Note::new(COMMAND_LINE, text));
-                self.dashed(&format!("--{next}"))
+                self.dashed(&format!("--{word}"))
             }
             _ => {
                 self.files.extend(self.words.drain(..).map(String::from));
@@ -148,18 +156,14 @@ impl<'a> Reader<'a> {
         if let Some(entry) = known(name) {
             return Ok(Named::Option(entry));
         }
-        let names = || {
-            let switches = switches::SWITCHES.iter().map(|switch| switch.name);
-            switches.chain(options::all().flat_map(options::Entry::names))
-        };
         let mut longer: Vec<_> =
-            names().filter(|full| name.len() > 1 && full.starts_with(name)).collect();
+            option_names().filter(|full| name.len() > 1 && full.starts_with(name)).collect();
         longer.dedup();
         match longer[..] {
             [only] => self.named(only),
             _ => {
                 let error = wrong(format!("--{name}: not an option of fio"));
-                Err(match emit::nearest(name, names()) {
+                Err(match emit::nearest(name, option_names()) {
                     Some(near) => error.advise(format!("--{near}, if you meant that")),
                     None => error.advise("--cmdhelp=all lists the options"),
                 })
@@ -169,38 +173,38 @@ impl<'a> Reader<'a> {
 
     /// The next word, if it can be a value.
     fn next_value(&mut self) -> Option<String> {
-        let next = self.words.front().filter(|next| !next.starts_with("--"))?.to_string();
+        let word = self.words.front().filter(|word| !word.starts_with("--"))?.to_string();
         self.words.pop_front();
-        Some(next)
+        Some(word)
     }
 
     fn switch(&mut self, switch: &Switch, value: Option<String>) -> Result<(), FioError> {
-        let shown = match &value {
+        let text = match &value {
             Some(value) => format!("--{}={value}", switch.name),
             None => format!("--{}", switch.name),
         };
         let value = match (switch.takes, value) {
             (Takes::Value, None) => match self.next_value() {
                 Some(value) => Some(value),
-                None => return Err(wrong(format!("{shown}: needs a value"))),
+                None => return Err(wrong(format!("{text}: needs a value"))),
             },
-            (Takes::Nothing, Some(_)) => return Err(wrong(format!("{shown}: takes no value"))),
+            (Takes::Nothing, Some(_)) => return Err(wrong(format!("{text}: takes no value"))),
             (_, value) => value,
         };
         match switch.standing {
             Standing::Idle(_) => Ok(()),
             Standing::Refused { why, .. } => {
                 if self.settings.warn_unsupported {
-                    let text = format!("{shown}: dropped: {why}");
+                    let text = format!("{text}: dropped: {why}");
                     self.notes.push(Note::new(COMMAND_LINE, text));
                     return Ok(());
                 }
                 let advice = "omit it, or put --warn-unsupported before it";
-                Err(wrong(format!("{shown}: not supported: {why}")).advise(advice))
+                Err(wrong(format!("{text}: not supported: {why}")).advise(advice))
             }
             Standing::Supported { set, .. } => {
                 let value = value.unwrap_or_default();
-                set(&mut self.settings, &value).map_err(|what| wrong(format!("{shown}: {what}")))
+                set(&mut self.settings, &value).map_err(|what| wrong(format!("{text}: {what}")))
             }
         }
     }
@@ -210,9 +214,9 @@ impl<'a> Reader<'a> {
             let Some(name) = value.filter(|name| !name.is_empty()) else {
                 return Err(wrong("--name: needs a value"));
             };
-            let wanted = &self.settings.sections;
+            let sections = &self.settings.sections;
             self.skip =
-                !wanted.is_empty() && !wanted.contains(&name) && !name.starts_with("global");
+                !sections.is_empty() && !sections.contains(&name) && !name.starts_with("global");
             if !self.skip {
                 self.begin(Some(name));
             }

@@ -12,7 +12,7 @@ use super::{
 
 /// A job or the `[global]` section, before options are combined.
 #[derive(Clone, Debug)]
-pub(crate) struct Draft {
+pub(crate) struct JobDraft {
     /// Receives the options that are evaluated alone.
     pub job: Job,
     /// `kb_base`: 1024 or 1000.
@@ -65,9 +65,9 @@ pub(crate) struct PriorityWords {
     pub by_size: PerKind<Vec<PriorityShare>>,
 }
 
-impl Default for Draft {
-    fn default() -> Draft {
-        Draft {
+impl Default for JobDraft {
+    fn default() -> JobDraft {
+        JobDraft {
             job: Job::default(),
             kb: 1024,
             bs: PerKind::all(4096),

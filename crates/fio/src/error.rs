@@ -9,7 +9,6 @@ pub struct FioError {
     pub place: String,
     /// The option as given, and the reason.
     pub what: String,
-    /// Advice.
     pub advice: Option<String>,
 }
 
@@ -30,11 +29,14 @@ impl FioError {
 const LONGEST: usize = 400;
 
 /// One line that a terminal can show safely, whatever input it quotes.
+fn blank_control(c: char) -> char {
+    if c.is_control() { ' ' } else { c }
+}
+
 pub(crate) fn line(text: String) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
     match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => text[..end].chars().map(plain).chain("...".chars()).collect(),
-        None if text.contains(char::is_control) => text.chars().map(plain).collect(),
+        Some((end, _)) => text[..end].chars().map(blank_control).chain("...".chars()).collect(),
+        None if text.contains(char::is_control) => text.chars().map(blank_control).collect(),
         None => text,
     }
 }

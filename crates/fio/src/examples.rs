@@ -51,11 +51,11 @@ pub const EXAMPLES_REFUSED: &[&str] = &["atomic-verify", "sprandom"];
 const ALL: usize = 107;
 
 /// The page's section on examples.
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 pub(super) fn markdown() -> String {
-    let names = |list: &[&str]| {
-        let quoted: Vec<String> = list.iter().map(|name| format!("`{name}`")).collect();
-        quoted.join(", ")
-    };
     format!(
         "\n## fio's own examples\n\n\
          fio 3.42 comes with {ALL} example job files. These {} parse: {}.\n\n\
@@ -63,8 +63,8 @@ pub(super) fn markdown() -> String {
          The other {} need an engine that is not supported (a network, a library, a GPU, commands that bypass \
          the block layer) or a zoned device; the tables above say why.\n",
         EXAMPLES.len(),
-        names(EXAMPLES),
-        names(EXAMPLES_REFUSED),
+        quoted(EXAMPLES),
+        quoted(EXAMPLES_REFUSED),
         ALL - EXAMPLES.len() - EXAMPLES_REFUSED.len(),
     )
 }

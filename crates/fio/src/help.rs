@@ -5,7 +5,7 @@ use emit::shell_word;
 
 use super::FioError;
 use super::assemble::{COMMAND_LINE, known};
-use super::options::{self, ENGINE_OPTIONS, ENGINES, Entry, Standing};
+use super::options::{self, ENGINE_OPTIONS, ENGINES, OptionEntry, Standing};
 use super::section::Section;
 use super::switches::Answer;
 
@@ -66,7 +66,7 @@ fn one_option(name: &str) -> Result<String, FioError> {
     Ok(entry_line(entry))
 }
 
-fn entry_line(entry: &Entry) -> String {
+fn entry_line(entry: &OptionEntry) -> String {
     let names: Vec<_> = entry.names().collect();
     format!("{}: {}\n", names.join(", "), standing(entry.standing))
 }
@@ -74,26 +74,28 @@ fn entry_line(entry: &Entry) -> String {
 /// All engines, one engine, or an option of one: `libaio,hipri`.
 fn engines(words: &str) -> Result<String, FioError> {
     let (name, option) = words.split_once(',').map_or((words, None), |(n, o)| (n, Some(o)));
-    let found: Vec<_> =
+    let entries: Vec<_> =
         ENGINES.iter().filter(|entry| words.is_empty() || entry.names.contains(&name)).collect();
-    let unknown = |what, near: Option<String>| {
+    let unknown = |what, suggestion: Option<String>| {
         let error = FioError::new(COMMAND_LINE, format!("--enghelp={words}: {what}"));
-        error.advise(near.map_or("--enghelp".into(), |near| format!("--enghelp={near}")))
+        error.advise(suggestion.map_or("--enghelp".into(), |name| format!("--enghelp={name}")))
     };
-    if found.is_empty() {
-        let near = emit::nearest(name, ENGINES.iter().flat_map(|e| e.names.iter().copied()));
-        return Err(unknown("not an engine of fio", near.map(String::from)));
+    if entries.is_empty() {
+        let suggestion = emit::nearest(name, ENGINES.iter().flat_map(|e| e.names.iter().copied()));
+        return Err(unknown("not an engine of fio", suggestion.map(String::from)));
     }
     let Some(option) = option else {
-        return Ok(found
+        return Ok(entries
             .into_iter()
             .map(|entry| format!("{}: {}\n", entry.names.join(", "), standing(entry.standing)))
             .collect());
     };
     let Some(entry) = options::engine_option(option) else {
-        let all = ENGINE_OPTIONS.iter().flat_map(|group| group.entries).flat_map(Entry::names);
-        let near = emit::nearest(option, all).map(|near| format!("{name},{near}"));
-        return Err(unknown("not an option of an engine", near));
+        let names =
+            ENGINE_OPTIONS.iter().flat_map(|group| group.entries).flat_map(OptionEntry::names);
+        let suggestion =
+            emit::nearest(option, names).map(|suggestion| format!("{name},{suggestion}"));
+        return Err(unknown("not an option of an engine", suggestion));
     };
     Ok(entry_line(entry))
 }

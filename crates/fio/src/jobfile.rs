@@ -24,12 +24,13 @@ pub(crate) fn sections(
     world: &dyn World,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Section>, FioError> {
-    let mut reader = Reader { world, wanted, notes, sections: Vec::new(), skip: false, files: 0 };
+    let mut reader =
+        JobFileReader { world, wanted, notes, sections: Vec::new(), skip: false, files: 0 };
     reader.file(path, "command line", 0)?;
     Ok(reader.sections)
 }
 
-struct Reader<'a> {
+struct JobFileReader<'a> {
     world: &'a dyn World,
     wanted: &'a [String],
     notes: &'a mut Vec<Note>,
@@ -39,7 +40,7 @@ struct Reader<'a> {
     files: usize,
 }
 
-impl Reader<'_> {
+impl JobFileReader<'_> {
     fn file(&mut self, path: &str, from: &str, depth: usize) -> Result<(), FioError> {
         let wrong = |what: String| FioError::new(from, what);
         self.files += 1;
@@ -106,8 +107,8 @@ impl Reader<'_> {
         depth: usize,
     ) -> Result<(), FioError> {
         let sibling = path.rsplit_once('/').map(|(directory, _)| format!("{directory}/{name}"));
-        let here = self.world.read(name).is_ok();
-        let path = sibling.filter(|_| !here).unwrap_or_else(|| name.into());
+        let exists = self.world.read(name).is_ok();
+        let path = sibling.filter(|_| !exists).unwrap_or_else(|| name.into());
         self.file(&path, place, depth + 1)
     }
 
@@ -117,37 +118,37 @@ impl Reader<'_> {
             Some((name, value)) => (name, Some(value.trim().to_string())),
             None => (line.as_str(), None),
         };
-        let given = Given { place: place.into(), name: name.trim().into(), value };
+        let option = Given { place: place.into(), name: name.trim().into(), value };
         if let Some(section) = self.sections.last_mut() {
-            section.options.push(given);
+            section.options.push(option);
         }
         Ok(())
     }
 
     /// The line with environment variables and the machine's numbers substituted.
     fn substituted(&mut self, line: &str, place: &str) -> Result<String, FioError> {
-        let mut out = String::new();
+        let mut expanded = String::new();
         let mut rest = line;
         while let Some((before, name, after)) = variable(rest) {
-            out.push_str(before);
+            expanded.push_str(before);
             match self.world.env(name) {
-                Some(value) => out.push_str(&value),
+                Some(value) => expanded.push_str(&value),
                 None => self.notes.push(Note::new(
                     place,
                     format!("${{{name}}} is not set; it is empty, as in fio"),
                 )),
             }
             rest = after;
-            if out.len() > LONGEST_LINE {
+            if expanded.len() > LONGEST_LINE {
                 break;
             }
         }
-        out.push_str(rest);
-        if out.len() > LONGEST_LINE {
+        expanded.push_str(rest);
+        if expanded.len() > LONGEST_LINE {
             let what = format!("the line is longer than {LONGEST_LINE} bytes");
             return Err(FioError::new(place, what));
         }
-        Ok(self.machine(out))
+        Ok(self.machine(expanded))
     }
 
     fn machine(&self, line: String) -> String {
@@ -172,9 +173,9 @@ impl Reader<'_> {
 
 /// The text before the first `${NAME}`, the name, and the text after it.
 fn variable(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once("${")?;
-    let (name, after) = rest.split_once('}')?;
-    Some((before, name, after))
+    let (head, rest) = text.split_once("${")?;
+    let (name, tail) = rest.split_once('}')?;
+    Some((head, name, tail))
 }
 
 #[cfg(test)]

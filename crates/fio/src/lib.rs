@@ -9,6 +9,7 @@
 //! fio 3.42 (HOWTO and behaviour); the tests compare them with an installed fio.
 
 #![forbid(unsafe_code)]
+#![allow(missing_docs)]
 
 mod assemble;
 mod commandline;

@@ -29,26 +29,23 @@ impl Plan {
     /// The drive of all files, if they name one that is not a local file or device: `sim:NAME`,
     /// `pci:ADDRESS`. A plan has at most one such drive, and no other files besides.
     pub fn drive(&self) -> Result<Option<String>, FioError> {
-        let mut found: Option<Option<String>> = None;
+        let mut plan_drive: Option<Option<String>> = None;
         for job in self.jobs.iter().filter(|job| job.engine != Engine::Null) {
             for drive in job.files.drives() {
-                match &found {
+                match &plan_drive {
                     Some(other) if *other != drive => {
-                        let place = |drive: &Option<String>| {
-                            drive.clone().unwrap_or_else(|| "local files".to_string())
-                        };
+                        let [other, drive] = [other.as_deref(), drive.as_deref()]
+                            .map(|drive| drive.unwrap_or("local files"));
                         let text = format!(
-                            "{} and {} in one plan: a virtual drive has its own time",
-                            place(other),
-                            place(&drive)
+                            "{other} and {drive} in one plan: a virtual drive has its own time"
                         );
                         return Err(FioError::new(&job.origin, text).advise("one run for each"));
                     }
-                    _ => found = Some(drive),
+                    _ => plan_drive = Some(drive),
                 }
             }
         }
-        Ok(found.flatten())
+        Ok(plan_drive.flatten())
     }
 }
 
@@ -118,8 +115,6 @@ pub enum Eta {
     /// On a terminal.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }

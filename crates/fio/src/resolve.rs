@@ -3,7 +3,7 @@
 
 use workload::units::gcd;
 
-use super::draft::Draft;
+use super::draft::JobDraft;
 use super::job::is_drive;
 use super::options;
 use super::value::Parsed;
@@ -19,7 +19,7 @@ const HEADER_BYTES: u64 = 48;
 const VERIFY_OFFSET_MIN: u64 = 40;
 
 /// Resolves a job. An error names the option.
-pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> Parsed<Job> {
+pub(crate) fn job(draft: &JobDraft, world: &dyn World, notes: &mut Vec<String>) -> Parsed<Job> {
     let mut job = draft.job.clone();
     blocks(draft, &mut job, notes)?;
     queue(draft, &mut job)?;
@@ -42,28 +42,30 @@ pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> 
     Ok(job)
 }
 
-fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
-    let access = &mut job.access;
-    let one = |split: &Vec<super::Share>, range: Option<(u64, u64)>, bs: u64| match range {
-        _ if !split.is_empty() => Blocks::Split(split.clone()),
+fn blocks_of_kind(split: &[super::Share], range: Option<(u64, u64)>, bs: u64) -> Blocks {
+    match range {
+        _ if !split.is_empty() => Blocks::Split(split.to_vec()),
         Some((min, max)) if min < max => Blocks::Range { min, max },
         Some((min, _)) => Blocks::Fixed(min),
         None => Blocks::Fixed(bs),
-    };
+    }
+}
+
+fn blocks(draft: &JobDraft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
+    let access = &mut job.access;
     access.blocks = PerKind {
-        read: one(&draft.split.read, draft.range.read, draft.bs.read),
-        write: one(&draft.split.write, draft.range.write, draft.bs.write),
-        trim: one(&draft.split.trim, draft.range.trim, draft.bs.trim),
+        read: blocks_of_kind(&draft.split.read, draft.range.read, draft.bs.read),
+        write: blocks_of_kind(&draft.split.write, draft.range.write, draft.bs.write),
+        trim: blocks_of_kind(&draft.split.trim, draft.range.trim, draft.bs.trim),
     };
-    let least = access.blocks.clone().map(|blocks| blocks.min());
-    let given =
-        |given: u64, least: u64| if access.rw.random() && given > 0 { given } else { least };
+    let block_min = access.blocks.clone().map(|blocks| blocks.min());
+    let align = |align: u64, min: u64| if access.rw.random() && align > 0 { align } else { min };
     access.block_align = PerKind {
-        read: given(draft.align.read, least.read),
-        write: given(draft.align.write, least.write),
-        trim: given(draft.align.trim, least.trim),
+        read: align(draft.align.read, block_min.read),
+        write: align(draft.align.write, block_min.write),
+        trim: align(draft.align.trim, block_min.trim),
     };
-    if access.block_align != least && !access.norandommap {
+    if access.block_align != block_min && !access.norandommap {
         access.norandommap = true;
         notes.push("blockalign= disables the random map (norandommap), as in fio".into());
     }
@@ -72,30 +74,30 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
 }
 
 /// Resolves the shares of operations that have their own priority: class, hint and level.
-fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
+fn priority_shares(percent: u32, by_size: &[PriorityShare], own: u16) -> Vec<PriorityShare> {
+    let any_size = PriorityShare { bytes: None, percent, own: None };
+    let shares = by_size.iter().copied().chain([any_size]).filter(|share| share.percent > 0);
+    shares.map(|share| PriorityShare { own: share.own.or(Some(own)), ..share }).collect()
+}
+
+fn priorities(draft: &JobDraft, job: &mut Job) -> Parsed<()> {
     let words = &draft.priority;
-    let own = [0, 1].map(|side| {
+    let priorities = [0, 1].map(|side| {
         let [class, level, hint] =
             [&words.class, &words.level, &words.hint].map(|values| *values.each()[side]);
         options::packed(class, level, hint)
     });
-    let one = |percent: u32, by_size: &Vec<PriorityShare>, own: u16| {
-        let all = PriorityShare { bytes: None, percent, own: None };
-        let shares = by_size.iter().copied().chain([all]).filter(|share| share.percent > 0);
-        let named = shares.map(|s| PriorityShare { own: s.own.or(Some(own)), ..s });
-        named.collect::<Vec<_>>()
-    };
     let shares = PerKind {
-        read: one(words.percent.read, &words.by_size.read, own[0]),
-        write: one(words.percent.write, &words.by_size.write, own[1]),
+        read: priority_shares(words.percent.read, &words.by_size.read, priorities[0]),
+        write: priority_shares(words.percent.write, &words.by_size.write, priorities[1]),
         trim: Vec::new(),
     };
     let percent = words.percent.read > 0 || words.percent.write > 0;
     if percent && words.by_size.each().iter().any(|list| !list.is_empty()) {
         return Err("cmdprio_percentage and cmdprio_bssplit cannot be combined".into());
     }
-    let none = shares.read.is_empty() && shares.write.is_empty();
-    if !none && !matches!(job.engine, Engine::Libaio | Engine::IoUring) {
+    let has_shares = !shares.read.is_empty() || !shares.write.is_empty();
+    if has_shares && !matches!(job.engine, Engine::Libaio | Engine::IoUring) {
         let engine = job.engine.name();
         return Err(format!("cmdprio works with libaio and io_uring, not with {engine}"));
     }
@@ -103,22 +105,26 @@ fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
     Ok(())
 }
 
-fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
+/// At most the depth; 0 stands for it.
+fn bounded(count: u32, depth: u32) -> u32 {
+    if count == 0 { depth } else { count.min(depth) }
+}
+
+fn queue(draft: &JobDraft, job: &mut Job) -> Parsed<()> {
     // With offload, fio's threads give even a synchronous engine a queue depth.
     if draft.offload && !job.engine.asynchronous() && job.queue.depth > 1 {
         let engine = job.engine.name();
         return Err(format!("io_submit_mode=offload is not supported with ioengine={engine}"));
     }
     let queue = &mut job.queue;
-    let under = |given: u32| if given == 0 { queue.depth } else { given.min(queue.depth) };
-    (queue.batch, queue.low) = (under(draft.batch), under(draft.low));
+    (queue.batch, queue.low) = (bounded(draft.batch, queue.depth), bounded(draft.low, queue.depth));
     queue.complete_max = draft.complete_max.max(queue.complete_min);
     let changes = job.access.rw.writes() || job.access.rw.trims();
     queue.serialize_overlap &= changes && queue.depth > 1;
     Ok(())
 }
 
-fn files(draft: &Draft, job: &mut Job, world: &dyn World) {
+fn files(draft: &JobDraft, job: &mut Job, world: &dyn World) {
     let files = &mut job.files;
     files.nrfiles = draft.nrfiles;
     let special = is_drive(&job.section) || world.is_special(&job.section);
@@ -153,19 +159,18 @@ fn flushes(job: &Job, notes: &mut Vec<String>) {
 
 fn pace(job: &mut Job) -> Parsed<()> {
     let pace = &mut job.pace;
-    let any = |values: [bool; 3]| values.contains(&true);
-    let rate = any(pace.rate.each().map(Option::is_some));
-    let iops = any(pace.rate_iops.each().map(Option::is_some));
-    if rate && iops {
+    let has_rate = pace.rate.each().iter().any(|rate| rate.is_some());
+    if has_rate && pace.rate_iops.each().iter().any(|rate| rate.is_some()) {
         return Err("rate= and rate_iops= cannot be combined".into());
     }
-    let exceeds = |least: Option<u64>, rate: Option<u64>| matches!((least, rate), (Some(l), Some(r)) if l > r);
-    let wide = |rates: &PerKind<Option<u32>>| rates.map(|rate| rate.map(u64::from));
-    for (error, least, rate) in [
+    let [iops_min, iops] =
+        [pace.rate_iops_min, pace.rate_iops].map(|rates| rates.map(|rate| rate.map(u64::from)));
+    for (error, rate_min, rate) in [
         ("rate_min= exceeds rate=", pace.rate_min, pace.rate),
-        ("rate_iops_min= exceeds rate_iops=", wide(&pace.rate_iops_min), wide(&pace.rate_iops)),
+        ("rate_iops_min= exceeds rate_iops=", iops_min, iops),
     ] {
-        if any([0, 1, 2].map(|kind| exceeds(*least.each()[kind], *rate.each()[kind]))) {
+        let mut pairs = rate_min.each().into_iter().zip(rate.each());
+        if pairs.any(|(min, rate)| min.zip(*rate).is_some_and(|(min, rate)| min > rate)) {
             return Err(error.into());
         }
     }
@@ -176,7 +181,7 @@ fn pace(job: &mut Job) -> Parsed<()> {
     Ok(())
 }
 
-fn zone(draft: &Draft, job: &mut Job) -> Parsed<()> {
+fn zone(draft: &JobDraft, job: &mut Job) -> Parsed<()> {
     let words = draft.zone;
     match (words.strided, words.size) {
         (false, 0) => return Ok(()),
@@ -192,7 +197,7 @@ fn zone(draft: &Draft, job: &mut Job) -> Parsed<()> {
     Ok(())
 }
 
-fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
+fn verify(draft: &JobDraft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
     let verify = &mut job.verify;
     verify.kind = draft.verify.unwrap_or_default();
     if verify.kind == VerifyKind::None {
@@ -245,7 +250,7 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
     Ok(())
 }
 
-fn content(draft: &Draft, job: &mut Job) -> Parsed<()> {
+fn content(draft: &JobDraft, job: &mut Job) -> Parsed<()> {
     let content = &mut job.content;
     content.refill = match draft.refill {
         Some(refill) => refill,
@@ -296,7 +301,7 @@ fn logs(job: &mut Job) {
     reporting.clat_percentiles &= !reporting.disable_clat;
 }
 
-fn steady(draft: &Draft, job: &mut Job) -> Parsed<()> {
+fn steady(draft: &JobDraft, job: &mut Job) -> Parsed<()> {
     let steady = draft.steady;
     if steady.duration.is_zero() {
         return Ok(());

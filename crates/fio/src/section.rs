@@ -1,5 +1,7 @@
 //! A section as written in a job file or on a command line, before its options are interpreted.
 
+use crate::FioError;
+
 /// Options under one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
@@ -25,13 +27,17 @@ impl Section {
 pub(crate) struct Given {
     /// `file:line`, or `command line`.
     pub place: String,
-    /// Its name.
     pub name: String,
     /// The text after the `=`; `None` for an option alone.
     pub value: Option<String>,
 }
 
 impl Given {
+    /// The error that something is wrong with it.
+    pub fn error(&self, what: &str) -> FioError {
+        FioError::new(&self.place, format!("{}: {what}", self.shown()))
+    }
+
     /// As written, truncated if long.
     pub fn shown(&self) -> String {
         let text = match &self.value {

@@ -6,10 +6,8 @@ use super::options::Standing;
 use super::value::{Parsed, put, time};
 use super::{Eta, Format, Globals};
 
-/// One switch.
 #[derive(Clone, Copy)]
 pub(crate) struct Switch {
-    /// Its name.
     pub name: &'static str,
     /// Whether a value follows.
     pub takes: Takes,
@@ -24,7 +22,6 @@ pub(crate) enum Takes {
     Nothing,
     /// An optional value, after an `=`.
     Perhaps,
-    /// A value.
     Value,
 }
 
@@ -49,9 +46,7 @@ pub(crate) struct Settings {
 /// Something to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// `--help`.
     Help,
-    /// `--version`.
     Version,
     /// `--cmdhelp[=NAME]`.
     Options(String),
@@ -81,7 +76,6 @@ impl Switch {
     }
 }
 
-/// All switches.
 pub(crate) const SWITCHES: &[Switch] = &[
     supported("warn-unsupported", Takes::Nothing, |s, _| put(&mut s.warn_unsupported, true))
         .says("not fio's: unsupported options are dropped with a warning"),

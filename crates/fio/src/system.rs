@@ -27,9 +27,9 @@ pub(crate) fn nameless(directory: &Path) -> io::Result<File> {
         Ok(file) => Ok(file.into()),
         Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
             let path = directory.join(format!(".ssdyno-log-{}", std::process::id()));
-            let named = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+            let file = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
             std::fs::remove_file(&path)?;
-            Ok(named.into())
+            Ok(file.into())
         }
         Err(error) => Err(error.into()),
     }

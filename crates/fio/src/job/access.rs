@@ -112,17 +112,14 @@ pub enum Rw {
 }
 
 impl Rw {
-    /// Whether it reads.
     pub fn reads(self) -> bool {
         matches!(self, Rw::Read | Rw::RandRead | Rw::ReadWrite | Rw::RandRw)
     }
 
-    /// Whether it writes.
     pub fn writes(self) -> bool {
         !matches!(self, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
     }
 
-    /// Whether it trims.
     pub fn trims(self) -> bool {
         matches!(self, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
     }
@@ -166,12 +163,7 @@ pub enum Blocks {
     Fixed(u64),
     /// `bsrange=`: drawn as `min + max * u` with `u` in 0..1, rounded down to a multiple of `min`
     /// (unless `bs_unaligned`) and limited to `max`; so sizes above `max` fold onto it.
-    Range {
-        /// Smallest.
-        min: u64,
-        /// Largest.
-        max: u64,
-    },
+    Range { min: u64, max: u64 },
     /// `bssplit=`: sizes with their percentages, smallest percentage first, as in fio. A share of 0
     /// is never used, and the last share is extended to 100. Sizes are rounded down to a multiple
     /// of the smallest (unless `bs_unaligned`).
@@ -179,7 +171,6 @@ pub enum Blocks {
 }
 
 impl Blocks {
-    /// The smallest.
     pub fn min(&self) -> u64 {
         match self {
             Blocks::Fixed(bytes) => *bytes,
@@ -196,7 +187,6 @@ impl Blocks {
         }
     }
 
-    /// The largest.
     pub fn max(&self) -> u64 {
         match self {
             Blocks::Fixed(bytes) => *bytes,

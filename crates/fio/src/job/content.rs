@@ -4,7 +4,7 @@ use workload::Motif;
 
 /// Content of buffers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Content {
+pub struct ContentOptions {
     /// `zero_buffers`: zeroes; also `buffer_compress_percentage=100`.
     pub zero: bool,
     /// `refill_buffers`: new random content for every write. Also true if fio implies it (`verify`,
@@ -27,9 +27,9 @@ pub struct Content {
     pub dedupe_global: bool,
 }
 
-impl Default for Content {
-    fn default() -> Content {
-        Content {
+impl Default for ContentOptions {
+    fn default() -> ContentOptions {
+        ContentOptions {
             zero: false,
             refill: false,
             pattern: None,
@@ -89,7 +89,6 @@ impl Default for DataVerify {
     }
 }
 
-/// `verify=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VerifyKind {
     /// No verification.

@@ -14,8 +14,7 @@ pub const MAX_FILES: u32 = 1_000_000;
 /// on is used. Percentages of `size` apply to each file or device. The number of bytes moved is
 /// `io_size`, or else `size`, times `loops`; with `time_based`, this is repeated.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Space {
-    /// `size=`.
+pub struct SpaceOptions {
     pub size: Option<Amount>,
     /// `io_size=` (`io_limit`).
     pub io_size: Option<Amount>,
@@ -42,7 +41,7 @@ pub struct Space {
 
 /// Names, number and creation of the files.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Files {
+pub struct FileOptions {
     /// `filename=`, split at `:` (`\:` is a colon), with the directory prepended. Empty if names
     /// are derived from the format. As in fio, names from `[global]` and the job are combined.
     pub names: Vec<String>,
@@ -56,7 +55,6 @@ pub struct Files {
     pub openfiles: u32,
     /// `file_service_type=`: the file of the next operation.
     pub service: FileService,
-    /// `fallocate=`.
     pub fallocate: Fallocate,
     /// `fadvise_hint=`.
     pub fadvise: FadviseHint,
@@ -82,9 +80,9 @@ pub struct Files {
     pub unlink_each_loop: bool,
 }
 
-impl Default for Files {
-    fn default() -> Files {
-        Files {
+impl Default for FileOptions {
+    fn default() -> FileOptions {
+        FileOptions {
             names: Vec::new(),
             directories: Vec::new(),
             filename_format: "$jobname.$jobnum.$filenum".into(),
@@ -106,7 +104,7 @@ impl Default for Files {
     }
 }
 
-impl Files {
+impl FileOptions {
     /// Paths of the files of clone `clone` of the job named `job`.
     pub(super) fn paths(&self, job: &str, clone: u32) -> Vec<String> {
         if !self.names.is_empty() {
@@ -131,9 +129,9 @@ impl Files {
         });
         let directories =
             self.directories.iter().cloned().map(|name| Some(name).filter(|n| is_drive(n)));
-        let here = self.names.is_empty() && self.directories.is_empty();
-        let unnamed = self.names.is_empty();
-        names.chain(directories.filter(move |_| unnamed)).chain(here.then_some(None))
+        let is_local = self.names.is_empty() && self.directories.is_empty();
+        let has_no_names = self.names.is_empty();
+        names.chain(directories.filter(move |_| has_no_names)).chain(is_local.then_some(None))
     }
 
     /// Fills in the format; its words may be in any case.
@@ -146,10 +144,9 @@ impl Files {
         ];
         let (mut name, mut rest) = (String::new(), self.filename_format.as_str());
         while let Some(first) = rest.chars().next() {
-            let starts = |word: &str| {
+            match words.iter().find(|(word, _)| {
                 rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
-            };
-            match words.iter().find(|(word, _)| starts(word)) {
+            }) {
                 Some((word, value)) => {
                     name.push_str(value);
                     rest = &rest[word.len()..];
@@ -178,7 +175,6 @@ pub(crate) fn is_virtual(name: &str) -> bool {
 /// `file_service_type=`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileService {
-    /// The order.
     pub order: ServiceOrder,
     /// `roundrobin:8`: the number of operations before moving to the next file; 1 by default.
     pub every: u32,
@@ -187,7 +183,6 @@ pub struct FileService {
 /// Order in which files are used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceOrder {
-    /// At random.
     Random,
     /// One after the other.
     RoundRobin,
@@ -223,9 +218,7 @@ pub enum FadviseHint {
     None,
     /// Random or sequential, according to the job.
     ByWorkload,
-    /// Random.
     Random,
-    /// Sequential.
     Sequential,
     /// Not to be used again.
     NoReuse,
@@ -249,7 +242,6 @@ pub struct Syncing {
     pub fsync_on_close: bool,
 }
 
-/// `sync=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncMode {
     /// Neither.
@@ -267,7 +259,7 @@ mod tests {
 
     #[test]
     fn names_are_derived_from_the_format() {
-        let mut files = Files { nrfiles: 2, ..Files::default() };
+        let mut files = FileOptions { nrfiles: 2, ..FileOptions::default() };
         assert_eq!(files.paths("j", 3), ["j.3.0", "j.3.1"]);
         files.filename_format = "a-$FILENUM-$jobname$x".into();
         files.directories = vec!["/d".into(), "/e".into()];
@@ -277,7 +269,7 @@ mod tests {
     #[test]
     fn clones_share_given_names() {
         let names = vec!["a".to_string(), "b".to_string()];
-        let files = Files { nrfiles: 2, names, ..Files::default() };
+        let files = FileOptions { nrfiles: 2, names, ..FileOptions::default() };
         assert_eq!(files.paths("j", 3), ["a", "b"]);
     }
 }

@@ -68,7 +68,6 @@ pub enum UnifiedRw {
     None,
     /// All directions together, as `mixed`.
     Mixed,
-    /// Both.
     Both,
 }
 
@@ -101,8 +100,8 @@ pub struct Logs {
 impl Logs {
     /// Whether a log has one line per operation.
     pub(crate) fn each_op(&self) -> bool {
-        let any = self.bw.is_some() || self.iops.is_some() || self.lat.is_some();
-        any && self.average.is_zero()
+        let has_log = self.bw.is_some() || self.iops.is_some() || self.lat.is_some();
+        has_log && self.average.is_zero()
     }
 }
 
@@ -122,8 +121,8 @@ pub struct Errors {
 impl Errors {
     /// Whether a job with blocks that failed verification ends without an error.
     pub(crate) fn forgives_faults(&self) -> bool {
-        let named = &self.ignore_verify;
-        self.go_on.verify && (named.is_empty() || named.contains(&rig::errno::EILSEQ))
+        let codes = &self.ignore_verify;
+        self.go_on.verify && (codes.is_empty() || codes.contains(&rig::errno::EILSEQ))
     }
 }
 

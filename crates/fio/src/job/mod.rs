@@ -13,17 +13,18 @@ mod run;
 pub use access::{
     Access, Blocks, Distribution, Rw, Sequencer, Share, Spread, Zone, ZoneBytes, ZonePercent,
 };
-pub use content::{Content, DataVerify, VerifyKind};
+pub use content::{ContentOptions, DataVerify, VerifyKind};
 pub use files::{
-    FadviseHint, Fallocate, FileService, Files, MAX_FILES, ServiceOrder, Space, SyncMode, Syncing,
+    FadviseHint, Fallocate, FileOptions, FileService, MAX_FILES, ServiceOrder, SpaceOptions,
+    SyncMode, Syncing,
 };
 pub(crate) use files::{is_drive, is_virtual};
 pub use measure::{
     Criterion, ErrorSet, Errors, LatencyTarget, Logs, Reporting, Steady, Threshold, UnifiedRw,
 };
 pub use run::{
-    CpuPolicy, Engine, ExitWhat, Flow, Machine, MemoryPolicy, Pace, PriorityShare, Queue,
-    RateProcess, Schedule, Think,
+    CpuPolicy, Engine, ExitWhat, Flow, MachineOptions, MemoryPolicy, PaceOptions, PriorityShare,
+    QueueOptions, RateProcess, Schedule, ThinkOptions,
 };
 
 use std::time::Duration;
@@ -53,23 +54,23 @@ pub struct Job {
     /// I/O engine (`ioengine=`).
     pub engine: Engine,
     /// Queue depth and batches.
-    pub queue: Queue,
+    pub queue: QueueOptions,
     /// Direction, block sizes, order of offsets.
     pub access: Access,
     /// The region of the files to use, and the number of bytes to transfer.
-    pub space: Space,
+    pub space: SpaceOptions,
     /// Names, number and creation of the files.
-    pub files: Files,
+    pub files: FileOptions,
     /// Durability of writes, and use of the page cache.
     pub syncing: Syncing,
     /// Rates and pauses.
-    pub pace: Pace,
+    pub pace: PaceOptions,
     /// Content of writes.
-    pub content: Content,
+    pub content: ContentOptions,
     /// Verification of written data.
     pub verify: DataVerify,
     /// CPU affinity, NUMA policy and priorities.
-    pub machine: Machine,
+    pub machine: MachineOptions,
     /// Selection and format of the results.
     pub reporting: Reporting,
     /// Bandwidth, IOPS and latency logs.
@@ -93,15 +94,15 @@ impl Default for Job {
             group: 0,
             schedule: Schedule { loops: 1, ..Schedule::default() },
             engine: Engine::default(),
-            queue: Queue::default(),
+            queue: QueueOptions::default(),
             access: Access::default(),
-            space: Space::default(),
-            files: Files::default(),
+            space: SpaceOptions::default(),
+            files: FileOptions::default(),
             syncing: Syncing::default(),
-            pace: Pace::default(),
-            content: Content::default(),
+            pace: PaceOptions::default(),
+            content: ContentOptions::default(),
             verify: DataVerify::default(),
-            machine: Machine::default(),
+            machine: MachineOptions::default(),
             reporting: Reporting::default(),
             logs: Logs::default(),
             errors: Errors::default(),
@@ -212,7 +213,6 @@ impl<T> PerKind<T> {
 /// A number of bytes, or a percentage of the file or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// Bytes.
     Bytes(u64),
     /// Percent, 0 to 100.
     Percent(u32),
@@ -225,11 +225,13 @@ impl Default for Amount {
 }
 
 impl Amount {
-    /// The amount in bytes, relative to a total of `bytes`.
-    pub fn of(self, bytes: u64) -> u64 {
+    /// The amount in bytes, relative to a total.
+    pub fn bytes_of(self, total_bytes: u64) -> u64 {
         match self {
             Amount::Bytes(amount) => amount,
-            Amount::Percent(percent) => (u128::from(bytes) * u128::from(percent) / 100) as u64,
+            Amount::Percent(percent) => {
+                (u128::from(total_bytes) * u128::from(percent) / 100) as u64
+            }
         }
     }
 }

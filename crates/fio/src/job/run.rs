@@ -14,7 +14,6 @@ pub struct Schedule {
     pub stonewall: bool,
     /// `wait_for=`: index in [`crate::Plan::jobs`] of a job whose clones must all have ended.
     pub wait_for: Option<usize>,
-    /// `startdelay=`.
     pub startdelay: TimeRange,
     /// `runtime=` (`timeout`): ends after this time, counted from the end of `ramp_time`; none by
     /// default.
@@ -99,7 +98,7 @@ impl Engine {
 
 /// Queue depth, and batches of submission and completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue {
+pub struct QueueOptions {
     /// `iodepth=`: maximum operations in flight per clone; at least 1.
     pub depth: u32,
     /// `iodepth_batch=`: maximum operations submitted in one call, 1 to `depth`; 1 by default,
@@ -117,9 +116,9 @@ pub struct Queue {
     pub serialize_overlap: bool,
 }
 
-impl Default for Queue {
-    fn default() -> Queue {
-        Queue {
+impl Default for QueueOptions {
+    fn default() -> QueueOptions {
+        QueueOptions {
             depth: 1,
             batch: 1,
             complete_min: 1,
@@ -132,7 +131,7 @@ impl Default for Queue {
 
 /// Rates and pauses.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pace {
+pub struct PaceOptions {
     /// `rate=`: bytes per second per clone.
     pub rate: PerKind<Option<u64>>,
     /// `rate_iops=`: operations per second per clone. Never together with `rate`.
@@ -148,16 +147,16 @@ pub struct Pace {
     /// `rate_ignore_thinktime`: the job does not catch up after a pause.
     pub ignore_thinktime: bool,
     /// Pauses.
-    pub think: Think,
+    pub think: ThinkOptions,
     /// `flow=`: a ratio to other jobs.
     pub flow: Flow,
     /// `max_latency=`: the job fails if an operation takes longer.
     pub max_latency: PerKind<Option<Duration>>,
 }
 
-impl Default for Pace {
-    fn default() -> Pace {
-        Pace {
+impl Default for PaceOptions {
+    fn default() -> PaceOptions {
+        PaceOptions {
             rate: PerKind::default(),
             rate_iops: PerKind::default(),
             rate_min: PerKind::default(),
@@ -165,7 +164,7 @@ impl Default for Pace {
             process: RateProcess::Linear,
             cycle: Duration::from_secs(1),
             ignore_thinktime: false,
-            think: Think::default(),
+            think: ThinkOptions::default(),
             flow: Flow::default(),
             max_latency: PerKind::default(),
         }
@@ -195,7 +194,7 @@ pub enum RateProcess {
 
 /// `thinktime=`: pauses between blocks of operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Think {
+pub struct ThinkOptions {
     /// Length of a pause; zero: none.
     pub time: Duration,
     /// `thinktime_spin=`: part of the pause spent busy; at most `time`.
@@ -208,7 +207,7 @@ pub struct Think {
 
 /// Processors and priorities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct MachineOptions {
     /// `cpus_allowed=` (`cpumask=`): distinct numbers, ascending; empty: all.
     pub cpus: Vec<u32>,
     /// `cpus_allowed_policy=`.
@@ -232,7 +231,6 @@ pub struct Machine {
 pub struct PriorityShare {
     /// Size of the operations, bytes; `None`: all sizes.
     pub bytes: Option<u64>,
-    /// Percent.
     pub percent: u32,
     /// Class, hint and level in one number, as for `ioprio_set`.
     pub own: Option<u16>,

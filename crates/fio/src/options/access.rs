@@ -1,7 +1,7 @@
 //! Options of the access pattern: direction, sizes, order of offsets and zones.
 
-use super::{Entry, supported};
-use crate::draft::Draft;
+use super::{OptionEntry, supported};
+use crate::draft::JobDraft;
 use crate::value::{
     Number, Parsed, Value, block, normal, pareto, parts, put, shares, signed, zipf,
 };
@@ -10,7 +10,7 @@ use crate::{Distribution, Rw, Sequencer, ZoneBytes, ZonePercent};
 /// Maximum number of blocks in a sequence, as in fio.
 const IN_SEQUENCE_MAX: usize = 64;
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("rw", &["readwrite"], direction),
     supported("rw_sequencer", &[], |d, v| {
         let words = [("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)];
@@ -67,7 +67,7 @@ pub(super) const OPTIONS: &[Entry] = &[
 ];
 
 /// `rw=randrw`, optionally followed by `:8` or `:4k`.
-fn direction(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn direction(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let words = [
         ("read", Rw::Read),
         ("write", Rw::Write),
@@ -97,7 +97,7 @@ fn direction(d: &mut Draft, v: &Value) -> Parsed<()> {
     Ok(())
 }
 
-fn block_sizes(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn block_sizes(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let text = v.text()?;
     if !text.contains([',', ':', '(']) && parts(text).len() > 1 {
         let note = format!(
@@ -114,8 +114,7 @@ fn range(v: &Value, text: &str) -> Parsed<(u64, u64)> {
     let Some((low, high)) = text.split_once('-').or_else(|| text.split_once(':')) else {
         return Err(format!("'{text}' is not a range; write for example 1k-4k"));
     };
-    let size = |text: &str| block(v.size(text)?.bytes()?);
-    let (low, high) = (size(low)?, size(high)?);
+    let (low, high) = (block(v.size(low)?.bytes()?)?, block(v.size(high)?.bytes()?)?);
     Ok((low.min(high), low.max(high)))
 }
 
@@ -127,7 +126,7 @@ fn percent(v: &Value, text: &str) -> Parsed<u32> {
     }
 }
 
-fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn distribution(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let parameters = v.after_colon();
     let zones = || v_with(v, parameters.ok_or("needs its zones, for example zoned:60/10:40/90")?);
     d.job.access.distribution = match v.text()?.split(':').next().unwrap_or_default() {
@@ -147,8 +146,8 @@ fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
         }
         "sequence" => Distribution::Sequence(sequence(parameters.unwrap_or_default())?),
         other => {
-            let known = "random, zipf, pareto, normal, zoned, zoned_abs, sequence";
-            return Err(format!("'{other}' is not one of {known}"));
+            let names = "random, zipf, pareto, normal, zoned, zoned_abs, sequence";
+            return Err(format!("'{other}' is not one of {names}"));
         }
     };
     Ok(())

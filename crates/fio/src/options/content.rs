@@ -1,10 +1,10 @@
 //! Options of content and verification.
 
-use super::{Entry, supported};
+use super::{OptionEntry, supported};
 use crate::VerifyKind;
 use crate::value::{pattern, put};
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
     supported("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
     supported("scramble_buffers", &[], |_, v| v.flag().map(drop))

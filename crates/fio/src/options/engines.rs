@@ -1,12 +1,11 @@
 //! fio's engines and their own options.
 
-use super::{Entry, Standing, idle, refused};
+use super::{OptionEntry, Standing, idle, refused};
 use crate::Engine;
 
 /// An engine of fio.
 #[derive(Clone, Copy)]
 pub(crate) struct EngineEntry {
-    /// Its names.
     pub names: &'static [&'static str],
     /// Whether it is supported or refused.
     pub standing: Standing<Engine>,
@@ -84,10 +83,9 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
 /// Options shared by a group of engines.
 #[derive(Clone, Copy)]
 pub(crate) struct EngineOption {
-    /// The engines.
     pub engines: &'static str,
     /// Their options.
-    pub entries: &'static [Entry],
+    pub entries: &'static [OptionEntry],
 }
 
 /// Options that only unsupported engines have; a `bare` one may appear without a value.
@@ -191,6 +189,6 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
 ];
 
 /// The engine option with this name.
-pub(crate) fn engine_option(name: &str) -> Option<&'static Entry> {
+pub(crate) fn engine_option(name: &str) -> Option<&'static OptionEntry> {
     ENGINE_OPTIONS.iter().flat_map(|group| group.entries).find(|entry| entry.is(name))
 }

@@ -1,12 +1,12 @@
 //! File options: names, number, creation, removal, durability and the page cache.
 
-use super::{Entry, supported};
-use crate::draft::Draft;
+use super::{OptionEntry, supported};
+use crate::draft::JobDraft;
 use crate::job::is_drive;
 use crate::value::{Parsed, Value, normal, pareto, put, zipf};
 use crate::{FadviseHint, Fallocate, FileService, MAX_FILES, ServiceOrder, SyncMode};
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("directory", &[], |d, v| {
         if !d.job.files.names.is_empty() {
             let note = "comes after filename=, so, as in fio, those files are not in it but in the \
@@ -77,7 +77,7 @@ pub(super) const OPTIONS: &[Entry] = &[
 ];
 
 /// Appends names and sets the number of files to the total number of names.
-fn file_names(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn file_names(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let files = &mut d.job.files;
     for name in list(v.text()?)? {
         // With several directories, fio's clones share the names in the first.
@@ -100,12 +100,12 @@ fn list(text: &str) -> Parsed<Vec<String>> {
     let mut names = vec![String::new()];
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
-        let last = names.len() - 1;
+        let last_index = names.len() - 1;
         match letter {
-            '\\' if letters.peek() == Some(&':') => names[last].extend(letters.next()),
-            ':' if names[last].is_empty() => names[last].push(':'),
+            '\\' if letters.peek() == Some(&':') => names[last_index].extend(letters.next()),
+            ':' if names[last_index].is_empty() => names[last_index].push(':'),
             ':' => names.push(String::new()),
-            _ => names[last].push(letter),
+            _ => names[last_index].push(letter),
         }
     }
     names.retain(|name| !name.is_empty());
@@ -124,19 +124,19 @@ fn service(v: &Value) -> Parsed<FileService> {
         "pareto" => ServiceOrder::Pareto(pareto(v.after_colon())?.value),
         "normal" | "gauss" => ServiceOrder::Normal(normal(v.after_colon())?.value),
         other => {
-            let known = "random, roundrobin, sequential, zipf, pareto, normal";
-            return Err(format!("'{other}' is not one of {known}"));
+            let names = "random, roundrobin, sequential, zipf, pareto, normal";
+            return Err(format!("'{other}' is not one of {names}"));
         }
     };
     if matches!(order, ServiceOrder::Zipf(_) | ServiceOrder::Pareto(_) | ServiceOrder::Normal(_)) {
         return Ok(FileService { order, every: 1 });
     }
-    let every = match v.after_colon() {
+    let period = match v.after_colon() {
         None => 1,
         Some(text) => match v.size(text)?.bytes()? {
-            every @ 1..=0xffff_ffff => every as u32,
-            every => return Err(format!("cannot change files every {every} operations")),
+            period @ 1..=0xffff_ffff => period as u32,
+            period => return Err(format!("cannot change files every {period} operations")),
         },
     };
-    Ok(FileService { order, every })
+    Ok(FileService { order, every: period })
 }

@@ -1,8 +1,8 @@
 //! Options accepted without effect, because no effect is needed.
 
-use super::{Entry, idle};
+use super::{OptionEntry, idle};
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     idle("unique_filename", "it concerns clients of fio's server"),
     idle("softrandommap", "random maps are never too large"),
     idle("create_serialize", "files are laid out one after the other"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Entry, supported};
+use super::{OptionEntry, supported};
 use crate::value::{Parsed, Value, put};
 use crate::{Amount, CpuPolicy, ExitWhat};
 
@@ -10,7 +10,7 @@ use crate::{Amount, CpuPolicy, ExitWhat};
 const JOBS_MAX: u32 = 4096;
 const SECOND: Duration = Duration::from_secs(1);
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("name", &[], |d, v| put(&mut d.job.name, v.text()?.into())),
     supported("description", &[], |d, v| put(&mut d.job.description, Some(v.text()?.into()))),
     supported("numjobs", &[], |d, v| put(&mut d.job.numjobs, v.count32(1, JOBS_MAX)?)),
@@ -87,16 +87,19 @@ fn nothing_is_none(amount: Amount) -> Option<Amount> {
 }
 
 /// One size, or two: minimum and maximum.
-fn file_size(value: &Value) -> Parsed<(u64, u64)> {
-    let parts = crate::value::parts(value.text()?);
-    let size = |text: &str| match value.size(text)?.bytes()? {
+fn size(value: &Value, text: &str) -> Parsed<u64> {
+    match value.size(text)?.bytes()? {
         0 => Err("must be at least 1 byte".to_string()),
         bytes => Ok(bytes),
-    };
+    }
+}
+
+fn file_size(value: &Value) -> Parsed<(u64, u64)> {
+    let parts = crate::value::parts(value.text()?);
     match parts[..] {
-        [one] => size(one).map(|bytes| (bytes, bytes)),
+        [text] => size(value, text).map(|bytes| (bytes, bytes)),
         [low, high] => {
-            let (low, high) = (size(low)?, size(high)?);
+            let (low, high) = (size(value, low)?, size(value, high)?);
             Ok((low.min(high), low.max(high)))
         }
         _ => Err("has more than two sizes".into()),
@@ -114,18 +117,18 @@ pub(super) fn numbers(text: &str, end: u32, what: &str) -> Parsed<Vec<u32>> {
         Ok(number) if number < end => Ok(number),
         _ => Err(format!("'{text}' is not {what}")),
     };
-    let mut found = std::collections::BTreeSet::new();
+    let mut numbers = std::collections::BTreeSet::new();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
         let (low, high) = (number(low)?, number(high)?);
         if low > high {
             return Err(format!("'{part}' goes backwards"));
         }
-        found.extend(low..=high);
+        numbers.extend(low..=high);
     }
-    if found.is_empty() {
+    if numbers.is_empty() {
         Err(format!("does not contain {what}"))
     } else {
-        Ok(found.into_iter().collect())
+        Ok(numbers.into_iter().collect())
     }
 }

@@ -16,7 +16,7 @@ mod report;
 mod run;
 mod steady;
 
-use super::draft::Draft;
+use super::draft::JobDraft;
 use super::value::{Parsed, Value};
 
 pub(crate) use engines::{ENGINE_OPTIONS, ENGINES, engine_option};
@@ -24,11 +24,11 @@ pub(crate) use job::cpu_list;
 pub(crate) use priority::packed;
 
 /// Applies a value to the draft of a job.
-pub(crate) type Setter = fn(&mut Draft, &Value) -> Parsed<()>;
+pub(crate) type Setter = fn(&mut JobDraft, &Value) -> Parsed<()>;
 
 /// One option.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry {
+pub(crate) struct OptionEntry {
     /// fio's name.
     pub name: &'static str,
     /// fio's other names for it.
@@ -81,34 +81,42 @@ impl<S: Copy> Standing<S> {
 }
 
 /// A supported option.
-const fn supported(name: &'static str, aliases: &'static [&'static str], set: Setter) -> Entry {
-    Entry { name, aliases, bare: false, standing: Standing::supported(set) }
+const fn supported(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    set: Setter,
+) -> OptionEntry {
+    OptionEntry { name, aliases, bare: false, standing: Standing::supported(set) }
 }
 
 /// An option accepted without effect.
-const fn idle(name: &'static str, why: &'static str) -> Entry {
-    Entry { name, aliases: &[], bare: false, standing: Standing::Idle(why) }
+const fn idle(name: &'static str, why: &'static str) -> OptionEntry {
+    OptionEntry { name, aliases: &[], bare: false, standing: Standing::Idle(why) }
 }
 
 /// An option refused unless its value requests nothing.
-const fn refused(name: &'static str, fine: &'static [&'static str], why: &'static str) -> Entry {
-    Entry { name, aliases: &[], bare: false, standing: Standing::Refused { why, fine } }
+const fn refused(
+    name: &'static str,
+    fine: &'static [&'static str],
+    why: &'static str,
+) -> OptionEntry {
+    OptionEntry { name, aliases: &[], bare: false, standing: Standing::Refused { why, fine } }
 }
 
-impl Entry {
+impl OptionEntry {
     /// Allows the option without a value.
-    const fn bare(self) -> Entry {
-        Entry { bare: true, ..self }
+    const fn bare(self) -> OptionEntry {
+        OptionEntry { bare: true, ..self }
     }
 
     /// Adds other names.
-    const fn also(self, aliases: &'static [&'static str]) -> Entry {
-        Entry { aliases, ..self }
+    const fn also(self, aliases: &'static [&'static str]) -> OptionEntry {
+        OptionEntry { aliases, ..self }
     }
 
     /// Adds a remark.
-    const fn says(self, remark: &'static str) -> Entry {
-        Entry { standing: self.standing.says(remark), ..self }
+    const fn says(self, remark: &'static str) -> OptionEntry {
+        OptionEntry { standing: self.standing.says(remark), ..self }
     }
 
     /// Whether `name` is one of its names.
@@ -116,14 +124,13 @@ impl Entry {
         self.name == name || self.aliases.contains(&name)
     }
 
-    /// All its names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 }
 
 /// All options, in documentation order.
-pub(crate) fn all() -> impl Iterator<Item = &'static Entry> {
+pub(crate) fn all() -> impl Iterator<Item = &'static OptionEntry> {
     let tables = [
         job::OPTIONS,
         access::OPTIONS,
@@ -140,13 +147,13 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Entry> {
 }
 
 /// The option with this name.
-pub(crate) fn find(name: &str) -> Option<&'static Entry> {
+pub(crate) fn find(name: &str) -> Option<&'static OptionEntry> {
     all().find(|entry| entry.is(name))
 }
 
 /// The known option most similar to a misspelt one, if any is similar enough.
 pub(crate) fn nearest(word: &str) -> Option<&'static str> {
-    emit::nearest(word, all().flat_map(Entry::names))
+    emit::nearest(word, all().flat_map(OptionEntry::names))
 }
 
 #[cfg(test)]
@@ -155,7 +162,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let mut names: Vec<_> = all().flat_map(Entry::names).collect();
+        let mut names: Vec<_> = all().flat_map(OptionEntry::names).collect();
         names.sort_unstable();
         let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert!(twice.is_empty(), "{twice:?}");

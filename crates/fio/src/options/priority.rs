@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use super::{Entry, supported};
-use crate::draft::Draft;
+use super::{OptionEntry, supported};
+use crate::draft::JobDraft;
 use crate::value::{Parsed, Value, put};
 use crate::{MemoryPolicy, PriorityShare};
 
 /// Options of the engines that pass priorities to the kernel.
-pub(super) const ENGINES: &[Entry] = &[
+pub(super) const ENGINES: &[OptionEntry] = &[
     supported("cmdprio_percentage", &[], |d, v| {
         v.per_kind(&mut d.priority.percent, |text| number(text, 100))
     }),
@@ -19,7 +19,7 @@ pub(super) const ENGINES: &[Entry] = &[
     supported("cmdprio_bssplit", &[], by_size),
 ];
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("flow", &[], |d, v| put(&mut d.job.pace.flow.weight, v.count32(0, 1000)?))
         .says("the jobs of a flow that run at the same time"),
     supported("flow_id", &[], |d, v| put(&mut d.job.pace.flow.id, v.count32(0, u32::MAX)?)),
@@ -41,7 +41,7 @@ fn number(text: &str, most: u32) -> Parsed<u32> {
 }
 
 /// `64k/25/1/1:64k/75/3/2,1024k/0`: size, percent, and optionally class, level and hint.
-fn by_size(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn by_size(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     v.per_kind_commas(&mut d.priority.by_size, |text| {
         let entries = text.split(':').filter(|entry| !entry.trim().is_empty());
         let shares = entries.map(|entry| share(v, entry)).collect::<Parsed<Vec<_>>>()?;
@@ -55,15 +55,18 @@ fn by_size(d: &mut Draft, v: &Value) -> Parsed<()> {
     })
 }
 
+fn priority(class: &str, level: &str, hint: &str) -> Parsed<u16> {
+    Ok(packed(number(class, 3)?, number(level, 7)?, number(hint, 1023)?))
+}
+
 fn share(v: &Value, entry: &str) -> Parsed<PriorityShare> {
     let parts: Vec<&str> = entry.split('/').collect();
-    let own = |class, level, hint| -> Parsed<Option<u16>> {
-        Ok(Some(packed(number(class, 3)?, number(level, 7)?, number(hint, 1023)?)))
-    };
     let (bytes, percent, own) = match parts[..] {
         [bytes, percent] => (bytes, percent, None),
-        [bytes, percent, class, level] => (bytes, percent, own(class, level, "0")?),
-        [bytes, percent, class, level, hint] => (bytes, percent, own(class, level, hint)?),
+        [bytes, percent, class, level] => (bytes, percent, Some(priority(class, level, "0")?)),
+        [bytes, percent, class, level, hint] => {
+            (bytes, percent, Some(priority(class, level, hint)?))
+        }
         _ => return Err(format!("'{entry}' is not size/percent or size/percent/class/level")),
     };
     let bytes = Some(v.size(bytes)?.bytes()?);

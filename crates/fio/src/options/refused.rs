@@ -1,6 +1,6 @@
 //! Unsupported options of fio, with the reason; values that request nothing are accepted.
 
-use super::{Entry, refused};
+use super::{OptionEntry, refused};
 
 const TRIMS: &str = "trims between writes and verification are not supported";
 const TRACE: &str = "fio's I/O logs are not read or written; ssdyno has its own trace format";
@@ -9,7 +9,7 @@ const PROGRAMS: &str = "programs named in a job file are not run";
 const HISTOGRAM: &str = "histograms over time are in the record: ssdyno show RUN --json";
 const RIGHTS: &str = "ssdyno keeps the user and group with which it was started";
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     refused("opendir", &[], "files are not gathered from a directory; list them in filename="),
     refused("lockfile", &["none"], "files are not locked"),
     refused("filetype", &["none"], "the system determines the type of a file"),

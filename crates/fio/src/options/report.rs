@@ -1,14 +1,14 @@
 //! Options of measurement, results and logs, and of errors.
 
-use super::{Entry, supported};
-use crate::draft::Draft;
+use super::{OptionEntry, supported};
+use crate::draft::JobDraft;
 use crate::value::{Parsed, Value, number_of, put};
 use crate::{ErrorSet, UnifiedRw};
 
 /// Maximum number of percentiles, as in fio.
 const PERCENTILES_MAX: usize = 20;
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("kb_base", &[], |d, v| {
         put(&mut d.kb, v.word(&[("1024", 1024), ("1000", 1000)])?)
     })
@@ -68,16 +68,15 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.logs.unix_epoch, v.flag()?)
     }),
     supported("continue_on_error", &[], |d, v| {
-        let only = |read, write, verify| ErrorSet { read, write, verify };
         let words = [
             ("none", ErrorSet::default()),
             ("0", ErrorSet::default()),
-            ("read", only(true, false, false)),
-            ("write", only(false, true, false)),
-            ("io", only(true, true, false)),
-            ("verify", only(false, false, true)),
-            ("all", only(true, true, true)),
-            ("1", only(true, true, true)),
+            ("read", error_set(true, false, false)),
+            ("write", error_set(false, true, false)),
+            ("io", error_set(true, true, false)),
+            ("verify", error_set(false, false, true)),
+            ("all", error_set(true, true, true)),
+            ("1", error_set(true, true, true)),
         ];
         put(&mut d.job.errors.go_on, v.word(&words)?)
     })
@@ -89,8 +88,12 @@ pub(super) const OPTIONS: &[Entry] = &[
         .says("errors are always reported"),
 ];
 
+const fn error_set(read: bool, write: bool, verify: bool) -> ErrorSet {
+    ErrorSet { read, write, verify }
+}
+
 /// `1:50:99.9`, ascending; the largest number of decimals given is used for printing.
-fn percentiles(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn percentiles(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let reporting = &mut d.job.reporting;
     let mut list = Vec::new();
     for text in v.text()?.split(':') {
@@ -110,7 +113,7 @@ fn percentiles(d: &mut Draft, v: &Value) -> Parsed<()> {
     Ok(())
 }
 
-fn gtod_reduce(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn gtod_reduce(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let reporting = &mut d.job.reporting;
     reporting.gtod_reduce = v.flag()?;
     if reporting.gtod_reduce {
@@ -128,7 +131,7 @@ fn prefix(v: &Value) -> Option<String> {
 }
 
 /// `EIO:EILSEQ,,84`: errors of reads, writes and verification.
-fn ignored(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn ignored(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let errors = &mut d.job.errors;
     let lists: Vec<&str> = v.text()?.splitn(4, ',').collect();
     if lists.len() > 3 {

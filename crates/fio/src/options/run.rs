@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{ENGINES, Entry, Standing, supported};
+use super::{ENGINES, OptionEntry, Standing, supported};
 use crate::RateProcess;
-use crate::draft::Draft;
+use crate::draft::JobDraft;
 use crate::value::{Number, Parsed, Value, put, time};
 
 const MICRO: Duration = Duration::from_micros(1);
@@ -12,7 +12,7 @@ const MICRO: Duration = Duration::from_micros(1);
 /// Maximum queue depth: Linux allows 32768 for a ring, and 65536 for AIO by default.
 const DEEPEST: u32 = 65_536;
 
-pub(super) const OPTIONS: &[Entry] = &[
+pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("ioengine", &[], engine).says("see the table of engines"),
     supported("iodepth", &[], |d, v| put(&mut d.job.queue.depth, v.count32(1, DEEPEST)?)),
     supported("iodepth_batch", &["iodepth_batch_submit"], |d, v| {
@@ -69,7 +69,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("latency_run", &[], |d, v| put(&mut d.latency.run, v.flag()?)),
 ];
 
-fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {
+fn engine(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let word = v.text()?.split(':').next().unwrap_or_default();
     let Some(entry) = ENGINES.iter().find(|entry| entry.names.contains(&word)) else {
         return Err(format!("'{word}' is not a fio engine"));

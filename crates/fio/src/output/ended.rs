@@ -36,20 +36,19 @@ pub(super) fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
     let errors = &shown.last_job().errors;
     let go_on = &errors.go_on;
     (go_on.read || go_on.write || go_on.verify).then(|| {
-        let runs = || shown.runs.iter();
-        let faults =
-            if errors.forgives_faults() { runs().map(|run| run.faults()).sum() } else { 0 };
-        let forgiven = runs().map(|run| run.judgement.forgiven).sum::<u64>();
-        let first = runs().map(|run| run.judgement.first_error).find(|code| *code != 0);
-        (forgiven + faults, first.unwrap_or(if faults > 0 { FAULT } else { 0 }))
+        let faults = if errors.forgives_faults() { shown.sum(|run| run.faults()) } else { 0 };
+        let forgiven = shown.sum(|run| run.judgement.forgiven);
+        let mut codes = shown.runs.iter().map(|run| run.judgement.first_error);
+        let code = codes.find(|code| *code != 0).unwrap_or(if faults > 0 { FAULT } else { 0 });
+        (forgiven + faults, code)
     })
 }
 
 /// The largest final queue depth among the clones.
 fn depth(shown: &Shown<'_>) -> u32 {
-    let found = shown.runs.iter().filter_map(|run| run.judgement.depth);
-    let asked = shown.job.latency_target.map_or(shown.job.queue.depth, |_| 1);
-    found.max().unwrap_or(asked)
+    let depths = shown.runs.iter().filter_map(|run| run.judgement.depth);
+    let requested = shown.job.latency_target.map_or(shown.job.queue.depth, |_| 1);
+    depths.max().unwrap_or(requested)
 }
 
 fn steady<'r>(shown: &'r Shown<'_>) -> Option<&'r SteadySeen> {
@@ -132,12 +131,11 @@ pub(super) fn fields(shown: &Shown<'_>) -> Map<String, Value> {
         put("first_error", json!(first));
     }
     put("latency_depth", json!(depth(shown)));
-    let asked = shown.job.latency_target;
-    let micros = |time: Duration| time.as_micros() as u64;
+    let goal = shown.job.latency_target;
     // Nanoseconds and microseconds, as in fio.
-    put("latency_target", json!(asked.map_or(0, |asked| asked.target.as_nanos() as u64)));
-    put("latency_percentile", json!(asked.map_or(100.0, |asked| asked.percentile)));
-    put("latency_window", json!(asked.map_or(0, |asked| micros(asked.window))));
+    put("latency_target", json!(goal.map_or(0, |goal| goal.target.as_nanos() as u64)));
+    put("latency_percentile", json!(goal.map_or(100.0, |goal| goal.percentile)));
+    put("latency_window", json!(goal.map_or(0, |goal| goal.window.as_micros() as u64)));
     if let Some(seen) = steady(shown) {
         put("steadystate", steady_block(seen));
     }

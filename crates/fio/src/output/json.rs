@@ -15,11 +15,11 @@ use workload::OpKind;
 
 use super::latency::{any_percentiles, latency, plain};
 use super::remarks::failures;
-use super::shown::{Samples, Shown, Side};
+use super::shown::{ReportedSide, Samples, Shown};
 use super::{LAYOUT, ended, priorities, shows_disks, with_results};
 use crate::job::is_drive;
 use crate::run::Ran;
-use crate::{Amount, Blocks, Job, PerKind, Share, UnifiedRw};
+use crate::{Amount, Blocks, Job, PerKind, UnifiedRw};
 
 /// fio's value for an unknown ETA.
 const NO_ETA: u32 = 2_147_483_647;
@@ -54,7 +54,8 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
     let usage = |of: fn(&ThreadUsage) -> u64| shown.sum(|run| of(&run.did.usage));
     let elapsed_ns = shown.elapsed_ns();
     let thread_ns = shown.sum(|run| run.did.end_ns.saturating_sub(run.did.begin_ns)).max(1) as f64;
-    let percent = |ns: u64| ns as f64 * 100.0 / thread_ns;
+    let cpu_percent = [usage(|u| u.user_ns), usage(|u| u.system_ns)]
+        .map(|cpu_ns| cpu_ns as f64 * 100.0 / thread_ns);
     let depth_names = ["1", "2", "4", "8", "16", "32", ">=64"];
     let batch_names = ["0", "4", "8", "16", "32", "64", ">=64"];
     let (ns, us, ms) = shown.latency_classes();
@@ -72,8 +73,8 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
             "lat_ns": latency(shown.flushes().map(|f| &f.service), any_percentiles(shown), bins),
         },
         "job_runtime": elapsed_ns / 1_000_000,
-        "usr_cpu": percent(usage(|u| u.user_ns)),
-        "sys_cpu": percent(usage(|u| u.system_ns)),
+        "usr_cpu": cpu_percent[0],
+        "sys_cpu": cpu_percent[1],
         "ctx": usage(|u| u.switches),
         "majf": usage(|u| u.major_faults),
         "minf": usage(|u| u.minor_faults),
@@ -95,17 +96,17 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
 
 /// Fields that do not exist in fio.
 fn ours(shown: &Shown<'_>) -> Value {
-    let measured = || shown.runs.iter().map(|run| &run.did.measurement);
+    let measurements: Vec<_> = shown.runs.iter().map(|run| &run.did.measurement).collect();
     let responses = shown.reported().into_iter().filter_map(|side| {
         let response = side.stats.response.as_ref()?;
         let percentiles = any_percentiles(shown);
         Some((side.name().to_string(), latency(Some(response), percentiles, false)))
     });
     json!({
-        "effective_depth": measured().map(|m| m.effective_depth).sum::<f64>(),
-        "late_ios": measured().map(|m| m.late_ops).sum::<u64>(),
-        "backend": measured().next().map(|m| rig::backend_name(m.backend)),
-        "verified_sectors": measured().map(|m| m.verified_sectors).sum::<u64>(),
+        "effective_depth": measurements.iter().map(|m| m.effective_depth).sum::<f64>(),
+        "late_ios": measurements.iter().map(|m| m.late_ops).sum::<u64>(),
+        "backend": measurements.first().map(|m| rig::backend_name(m.backend)),
+        "verified_sectors": measurements.iter().map(|m| m.verified_sectors).sum::<u64>(),
         "response_ns": responses.collect::<Map<_, _>>(),
     })
 }
@@ -118,30 +119,27 @@ fn named(names: &[&str], values: &[f64]) -> Value {
 /// The directions: separate, combined or both, as requested by the job.
 fn sides(shown: &Shown<'_>, bins: bool) -> Map<String, Value> {
     let mut sides = Map::new();
-    let mut put = |name: &str, found: Option<Side<'_>>| {
-        sides.insert(name.to_string(), side(shown, found, bins));
-    };
     let unified = shown.job.reporting.unified;
     if unified != UnifiedRw::Mixed {
         for (name, kind) in
             [("read", OpKind::Read), ("write", OpKind::Write), ("trim", OpKind::Discard)]
         {
-            put(name, shown.side(kind));
+            sides.insert(name.to_string(), side(shown, shown.side(kind), bins));
         }
     }
     if unified != UnifiedRw::None {
-        put("mixed", shown.mixed());
+        sides.insert("mixed".to_string(), side(shown, shown.mixed(), bins));
     }
     sides
 }
 
-fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
+fn side(shown: &Shown<'_>, side: Option<ReportedSide<'_>>, bins: bool) -> Value {
     let reporting = &shown.last_job().reporting;
     let percentiles = |wanted: bool| wanted.then_some(&reporting.percentiles[..]);
-    let none = KindStats::default();
-    let stats = side.as_ref().map_or(&none, |side| side.stats);
-    let bytes_per_s = side.as_ref().map_or(0.0, Side::bytes_per_s);
-    let per_s = side.as_ref().map_or(0.0, Side::per_s);
+    let no_stats = KindStats::default();
+    let stats = side.as_ref().map_or(&no_stats, |side| side.stats);
+    let bytes_per_s = side.as_ref().map_or(0.0, ReportedSide::bytes_per_s);
+    let per_s = side.as_ref().map_or(0.0, ReportedSide::per_s);
     let service = (stats.ops > 0).then_some(&stats.service);
     let mut fields = json!({
         "io_bytes": stats.bytes,
@@ -149,7 +147,7 @@ fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
         "bw_bytes": bytes_per_s as u64,
         "bw": (bytes_per_s / 1024.0) as u64,
         "iops": per_s,
-        "runtime": side.as_ref().map_or(0, Side::runtime_ms),
+        "runtime": side.as_ref().map_or(0, ReportedSide::runtime_ms),
         "total_ios": stats.ops,
         "short_ios": 0,
         "drop_ios": 0,
@@ -189,8 +187,11 @@ fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
 
 /// The options as a fio user would write them. Those that describe the I/O are always present,
 /// because readers expect them.
+fn text(value: &dyn std::fmt::Display) -> Value {
+    Value::String(value.to_string())
+}
+
 fn options(job: &Job) -> Value {
-    let text = |value: &dyn std::fmt::Display| Value::String(value.to_string());
     let mut options = Map::new();
     let mut put = |name: &str, value: Value| drop(options.insert(name.to_string(), value));
     put("name", text(&job.name));
@@ -233,18 +234,21 @@ fn blocks(blocks: &PerKind<Blocks>) -> impl Iterator<Item = (&'static str, Strin
         Blocks::Fixed(bytes) => ("bs", size(*bytes)),
         Blocks::Range { min, max } => ("bsrange", format!("{}-{}", size(*min), size(*max))),
         Blocks::Split(shares) => {
-            let share = |share: &Share| format!("{}/{}", size(share.bytes), share.percent);
-            ("bssplit", shares.iter().map(share).collect::<Vec<_>>().join(":"))
+            let shares =
+                shares.iter().map(|share| format!("{}/{}", size(share.bytes), share.percent));
+            ("bssplit", shares.collect::<Vec<_>>().join(":"))
         }
     });
     ["bs", "bsrange", "bssplit"].into_iter().filter_map(move |name| {
         let [read, write, trim] = options
             .each_ref()
             .map(|(own, text)| if *own == name { text.clone() } else { String::new() });
-        let text = match () {
-            () if read == write && write == trim => read,
-            () if write == trim => format!("{read},{write}"),
-            () => format!("{read},{write},{trim}"),
+        let text = if read == write && write == trim {
+            read
+        } else if write == trim {
+            format!("{read},{write}")
+        } else {
+            format!("{read},{write},{trim}")
         };
         (!text.is_empty()).then_some((name, text))
     })

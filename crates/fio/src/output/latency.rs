@@ -19,8 +19,8 @@ pub(super) fn plain(histogram: Option<&Histogram>) -> Value {
 /// The percentiles of a latency that has no options of its own.
 pub(super) fn any_percentiles<'s>(shown: &Shown<'s>) -> Option<&'s [f64]> {
     let reporting = &shown.last_job().reporting;
-    let wanted = reporting.clat_percentiles || reporting.lat_percentiles;
-    wanted.then_some(&reporting.percentiles)
+    let is_enabled = reporting.clat_percentiles || reporting.lat_percentiles;
+    is_enabled.then_some(&reporting.percentiles)
 }
 
 /// A latency with the percentiles that have at least ten samples beyond them. As in fio, it has no
@@ -36,13 +36,14 @@ pub(super) fn latency(
     else {
         return value;
     };
-    let percentile = |p: &f64| Some((format!("{p:.6}"), json!(histogram.percentile(p / 100.0)?)));
-    let list = percentiles.iter().filter_map(percentile).collect::<Map<_, _>>();
-    fields.insert("percentile".into(), list.into());
+    let percentiles = percentiles.iter().filter_map(|percent| {
+        Some((format!("{percent:.6}"), json!(histogram.percentile(percent / 100.0)?)))
+    });
+    fields.insert("percentile".into(), percentiles.collect::<Map<_, _>>().into());
     if bins {
-        let bin =
-            |(low, width, count): (u64, u64, u64)| ((low + width / 2).to_string(), json!(count));
-        fields.insert("bins".into(), histogram.buckets().map(bin).collect::<Map<_, _>>().into());
+        let buckets = histogram.buckets();
+        let bins = buckets.map(|(low, width, count)| ((low + width / 2).to_string(), json!(count)));
+        fields.insert("bins".into(), bins.collect::<Map<_, _>>().into());
     }
     value
 }

@@ -18,7 +18,7 @@ use crate::run::{JobRun, Ran};
 
 /// The quantity of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+enum LogValue {
     Bandwidth,
     Iops,
     Latency,
@@ -27,8 +27,7 @@ enum Value {
 /// The priority class marked by fio.
 const REAL_TIME: u16 = 1;
 
-/// One line.
-struct Line {
+struct LogLine {
     ms: u64,
     values: Vec<u64>,
     direction: usize,
@@ -39,27 +38,27 @@ struct Line {
 
 /// Writes the logs requested by the jobs to `directory`, and returns their paths.
 pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut written = Vec::new();
-    let mut begun: Vec<BufWriter<emit::Replacement>> = Vec::new();
+    let mut paths = Vec::new();
+    let mut writers: Vec<BufWriter<emit::Replacement>> = Vec::new();
     for run in &ran.jobs {
         let number = run.serial + 1;
         for (name, value, prefix) in wanted(run.job) {
             let path = directory.join(file_name(run.job, name, prefix, number));
-            let position = written.iter().position(|known| *known == path);
+            let position = paths.iter().position(|known| *known == path);
             let position = position.unwrap_or_else(|| {
-                written.push(path);
-                written.len() - 1
+                paths.push(path);
+                paths.len() - 1
             });
-            if begun.len() == position {
-                begun.push(BufWriter::new(emit::Replacement::create(&written[position])?));
+            if writers.len() == position {
+                writers.push(BufWriter::new(emit::Replacement::create(&paths[position])?));
             }
-            write_log(run, value, &mut begun[position])?;
+            write_log(run, value, &mut writers[position])?;
         }
     }
-    for log in begun {
+    for log in writers {
         log.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
     }
-    Ok(written)
+    Ok(paths)
 }
 
 /// The paths of the logs of a plan in `directory`: one of each job's, whose clones write beside it.
@@ -82,24 +81,24 @@ fn file_name(job: &Job, name: &str, prefix: &str, number: u64) -> String {
 /// The logs of a clone: part of the file name, quantity, prefix. Two of fio's three latency logs
 /// have the same content; the third, of submission, is not written, because that call is not timed
 /// separately.
-fn wanted(job: &Job) -> Vec<(&'static str, Value, &str)> {
+fn wanted(job: &Job) -> Vec<(&'static str, LogValue, &str)> {
     let logs = &job.logs;
-    let all = [
-        ("bw", Value::Bandwidth, &logs.bw),
-        ("iops", Value::Iops, &logs.iops),
-        ("clat", Value::Latency, &logs.lat),
-        ("lat", Value::Latency, &logs.lat),
+    let logs = [
+        ("bw", LogValue::Bandwidth, &logs.bw),
+        ("iops", LogValue::Iops, &logs.iops),
+        ("clat", LogValue::Latency, &logs.lat),
+        ("lat", LogValue::Latency, &logs.lat),
     ];
-    let wanted = all.into_iter();
+    let wanted = logs.into_iter();
     wanted.filter_map(|(name, value, prefix)| Some((name, value, prefix.as_deref()?))).collect()
 }
 
-fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result<()> {
+fn write_log(run: &JobRun<'_>, value: LogValue, out: &mut impl Write) -> io::Result<()> {
     let logs = &run.job.logs;
     let began_ns = run.began_unix_ns + run.did.origin_ns + run.did.begin_ns;
     let epoch_ms = if logs.unix_epoch { began_ns / 1_000_000 } else { 0 };
-    let write = |line: Line| {
-        let Line { ms, values, direction, bytes, offset, priority } = line;
+    let write = |line: LogLine| {
+        let LogLine { ms, values, direction, bytes, offset, priority } = line;
         write!(out, "{}", ms + epoch_ms)?;
         for value in values {
             write!(out, ", {value}")?;
@@ -125,60 +124,60 @@ fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result
 /// Writes one line per operation.
 fn each(
     run: &JobRun<'_>,
-    value: Value,
-    mut write: impl FnMut(Line) -> io::Result<()>,
+    value: LogValue,
+    mut write: impl FnMut(LogLine) -> io::Result<()>,
 ) -> io::Result<()> {
     let place = (1u64 << run.place_bits) - 1;
-    let own =
+    let own_priority =
         run.job.io_priority().map_or(0, |(class, level)| packed(class.into(), level.into(), 0));
     let line = |logged: &Logged| {
         let bytes = u64::from(logged.op.bytes);
         let amount = match value {
-            Value::Bandwidth => {
+            LogValue::Bandwidth => {
                 (bytes as f64 / 1024.0 * 1e9 / logged.service_ns.max(1) as f64) as u64
             }
-            Value::Iops => 1,
-            Value::Latency => logged.service_ns,
+            LogValue::Iops => 1,
+            LogValue::Latency => logged.service_ns,
         };
-        Some(Line {
+        Some(LogLine {
             ms: logged.done_ns.saturating_sub(run.did.begin_ns) / 1_000_000,
             values: vec![amount],
             direction: direction(logged.op.kind)?,
             bytes,
             offset: logged.op.offset & place,
-            priority: if logged.priority == 0 { own } else { logged.priority },
+            priority: if logged.priority == 0 { own_priority } else { logged.priority },
         })
     };
     run.log.each(|logged| line(logged).map_or(Ok(()), &mut write))
 }
 
 /// One line per average and direction with operations.
-fn averages(run: &JobRun<'_>, value: Value) -> Vec<Line> {
+fn averages(run: &JobRun<'_>, value: LogValue) -> Vec<LogLine> {
     let window_ns = run.job.logs.average.as_nanos() as u64;
     let seconds = window_ns as f64 / 1e9;
     let mut lines = Vec::new();
-    let (first, windows) = windows(run, window_ns);
-    for (i, window) in (first + 1..).zip(windows) {
+    let (start, windows) = windows(run, window_ns);
+    for (i, window) in (start + 1..).zip(windows) {
         for (direction, kind) in DIRECTIONS.into_iter().enumerate() {
             let (ops, bytes, sum_ns, max_ns) = window[kind as usize];
             if ops == 0 {
                 continue;
             }
             let mean = match value {
-                Value::Bandwidth => (bytes as f64 / 1024.0 / seconds) as u64,
-                Value::Iops => (ops as f64 / seconds) as u64,
-                Value::Latency => sum_ns / ops,
+                LogValue::Bandwidth => (bytes as f64 / 1024.0 / seconds) as u64,
+                LogValue::Iops => (ops as f64 / seconds) as u64,
+                LogValue::Latency => sum_ns / ops,
             };
             let logs = &run.job.logs;
-            let largest = if value == Value::Latency { max_ns } else { mean };
-            let values = match () {
-                () if logs.both_values => vec![mean, largest],
-                () if logs.max_value => vec![largest],
-                () => vec![mean],
+            let largest = if value == LogValue::Latency { max_ns } else { mean };
+            let values = if logs.both_values {
+                vec![mean, largest]
+            } else {
+                vec![if logs.max_value { largest } else { mean }]
             };
             let ms = i * window_ns / 1_000_000;
             // In fio, averages have no block size.
-            lines.push(Line { ms, values, direction, bytes: 0, offset: 0, priority: 0 });
+            lines.push(LogLine { ms, values, direction, bytes: 0, offset: 0, priority: 0 });
         }
     }
     lines

@@ -50,7 +50,7 @@ pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
             None => groups.push(vec![run]),
         }
     }
-    groups.into_iter().map(Shown::of).collect()
+    groups.into_iter().map(Shown::new).collect()
 }
 
 /// Calls `print` with the results as shown. As in fio, one without counts stands for all if
@@ -62,5 +62,5 @@ fn with_results<T>(ran: &Ran<'_>, print: impl FnOnce(&[Shown<'_>]) -> T) -> T {
     };
     let job = first.job.hidden();
     let run = first.hidden(&job);
-    print(&[Shown::of(vec![&run])])
+    print(&[Shown::new(vec![&run])])
 }

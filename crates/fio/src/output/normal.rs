@@ -8,7 +8,7 @@ use rig::DiskUse;
 use workload::OpKind;
 
 use super::numbers::{self, LatencyUnit, short};
-use super::shown::{Samples, Shown, Side, deviation};
+use super::shown::{ReportedSide, Samples, Shown, deviation};
 use super::{ended, shown, shows_disks};
 use crate::run::Ran;
 use crate::{Job, Plan};
@@ -20,20 +20,17 @@ const PER_LINE: usize = 4;
 pub fn announce(plan: &Plan) -> String {
     let mut text = String::new();
     for job in &plan.jobs {
-        let sizes = |kind: usize| {
-            let blocks = job.access.blocks.each()[kind];
-            let size = |bytes: u64| short(bytes as f64, 6, true, "B");
-            format!("{}-{}", size(blocks.min()), size(blocks.max()))
-        };
+        let [read, write, trim] = job.access.blocks.each().map(|blocks| {
+            let [min, max] =
+                [blocks.min(), blocks.max()].map(|bytes| short(bytes as f64, 6, true, "B"));
+            format!("{min}-{max}")
+        });
         let _ = writeln!(
             text,
-            "{}: (g={}): rw={}, bs=(R) {}, (W) {}, (T) {}, ioengine={}, iodepth={}",
+            "{}: (g={}): rw={}, bs=(R) {read}, (W) {write}, (T) {trim}, ioengine={}, iodepth={}",
             emit::plain(&job.name),
             job.group,
             job.access.rw.name(),
-            sizes(0),
-            sizes(1),
-            sizes(2),
             job.engine.name(),
             job.queue.depth,
         );
@@ -63,8 +60,8 @@ pub fn normal(ran: &Ran<'_>) -> String {
 
 fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
     let job = shown.job;
-    let ended = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
-    let ended = ended.to_zoned_datetime(jiff::tz::TimeZone::system());
+    let end_time = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
+    let end_time = end_time.to_zoned_datetime(jiff::tz::TimeZone::system());
     let _ = writeln!(
         text,
         "{}: (groupid={}, jobs={}): err={}: pid={}: {}",
@@ -73,7 +70,7 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
         shown.runs.len(),
         ended::error(shown),
         std::process::id(),
-        ended.strftime("%a %b %e %H:%M:%S %Y"),
+        end_time.strftime("%a %b %e %H:%M:%S %Y"),
     );
     if let Some(description) = &job.description {
         let _ = writeln!(text, "  Description  : [{}]", emit::plain(description));
@@ -91,7 +88,7 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
     machine(text, shown);
 }
 
-fn direction(text: &mut String, job: &Job, side: &Side<'_>) {
+fn direction(text: &mut String, job: &Job, side: &ReportedSide<'_>) {
     let name = match side.kind {
         Some(OpKind::Discard) => "trim",
         _ => side.name(),
@@ -116,17 +113,17 @@ fn direction(text: &mut String, job: &Job, side: &Side<'_>) {
     let share = side.bw.mean * 100.0 / side.bytes_per_s().max(1.0);
     if side.bw.count > 0 {
         let bits = job.reporting.bits;
-        let kib = |value: f64| value / if bits { 128.0 } else { 1024.0 };
+        let divisor = if bits { 128.0 } else { 1024.0 };
         let unit = if bits { "Kibit/s" } else { "  KiB/s" };
         let Samples { min, max, mean, deviation, count } = side.bw;
         let _ = writeln!(
             text,
             "   bw ({unit}): min={:5.0}, max={:5.0}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={count}",
-            kib(min),
-            kib(max),
+            min / divisor,
+            max / divisor,
             share.min(100.0),
-            kib(mean),
-            kib(deviation),
+            mean / divisor,
+            deviation / divisor,
         );
     }
     if side.iops.count > 0 {
@@ -146,13 +143,11 @@ fn latency(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
     };
     let deviation = deviation(histogram);
     let unit = LatencyUnit::for_range(min as f64, max as f64, deviation);
-    let shown = |ns: u64| short(ns as f64 / unit.ns, 6, false, "");
+    let [min, max] = [min, max].map(|ns| short(ns as f64 / unit.ns, 6, false, ""));
     let _ = writeln!(
         text,
-        "    {name:>4} ({}): min={}, max={}, avg={:5.2}, stdev={:5.2}",
+        "    {name:>4} ({}): min={min}, max={max}, avg={:5.2}, stdev={:5.2}",
         unit.name,
-        shown(min),
-        shown(max),
         mean / unit.ns,
         deviation / unit.ns,
     );
@@ -162,28 +157,29 @@ fn latency(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
 }
 
 fn percentiles(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
-    let wanted = &job.reporting.percentiles;
-    let found: Vec<(f64, u64)> =
-        wanted.iter().filter_map(|p| Some((*p, histogram.percentile(p / 100.0)?))).collect();
-    let (Some((_, least)), Some((_, most))) = (found.first(), found.last()) else { return };
-    let unit = match (*least, *most) {
+    let percents = job.reporting.percentiles.iter();
+    let percentiles: Vec<(f64, u64)> =
+        percents.filter_map(|p| Some((*p, histogram.percentile(p / 100.0)?))).collect();
+    let (Some((_, min)), Some((_, max))) = (percentiles.first(), percentiles.last()) else {
+        return;
+    };
+    let unit = match (*min, *max) {
         (2_000_001.., 99_999_001..) => LatencyUnit { name: "msec", ns: 1e6 },
         (2001.., 100_000..) => LatencyUnit { name: "usec", ns: 1e3 },
         _ => LatencyUnit { name: "nsec", ns: 1.0 },
     };
     let _ = writeln!(text, "    {name} percentiles ({}):", unit.name);
-    let value = |ns: u64| format!("{:.0}", ns as f64 / unit.ns);
-    let width = value(*most).len().max(4);
+    let width = format!("{:.0}", *max as f64 / unit.ns).len().max(4);
     let precision = job.reporting.percentile_precision as usize;
-    for (i, (percent, ns)) in found.iter().enumerate() {
+    for (i, (percent, ns)) in percentiles.iter().enumerate() {
         let begin = if i % PER_LINE == 0 { "     | " } else { " " };
         let end = match i + 1 {
-            last if last == found.len() => "\n",
+            last if last == percentiles.len() => "\n",
             next if next % PER_LINE == 0 => ",\n",
             _ => ",",
         };
         let percent = format!("{percent:.precision$}");
-        let _ = write!(text, "{begin}{percent:>5}th=[{:>width$}]{end}", value(*ns));
+        let _ = write!(text, "{begin}{percent:>5}th=[{:>width$.0}]{end}", *ns as f64 / unit.ns);
     }
 }
 
@@ -192,50 +188,54 @@ fn classes(text: &mut String, shown: &Shown<'_>) {
         ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
     let (ns, us, ms) = shown.latency_classes();
     for (unit, shares) in [("nsec", &ns[..]), ("usec", &us[..]), ("msec", &ms[..])] {
-        let some: Vec<String> = BOUNDS
+        let classes: Vec<String> = BOUNDS
             .iter()
             .zip(shares)
             .filter(|(_, share)| **share > 0.0)
             .map(|(bound, share)| format!("{bound}={:.2}%", share.max(0.01)))
             .collect();
-        for line in some.chunks(6) {
+        for line in classes.chunks(6) {
             let _ = writeln!(text, "  lat ({unit})   : {}", line.join(", "));
         }
     }
 }
 
+fn share_list(names: [&str; 7], shares: [f64; 7]) -> String {
+    let shares = names.into_iter().zip(shares).map(|(name, share)| match share {
+        0.0 => format!("{name}=0.0%"),
+        _ => format!("{name}={:.1}%", share.max(0.1)),
+    });
+    shares.collect::<Vec<_>>().join(", ")
+}
+
 fn machine(text: &mut String, shown: &Shown<'_>) {
     let time = shown.sum(|run| run.did.end_ns.saturating_sub(run.did.begin_ns)).max(1) as f64;
-    let percent = |ns: u64| ns as f64 * 100.0 / time;
+    let cpu_ns = [shown.sum(|run| run.did.usage.user_ns), shown.sum(|run| run.did.usage.system_ns)];
+    let [user, system] = cpu_ns.map(|ns| ns as f64 * 100.0 / time);
     let _ = writeln!(
         text,
-        "  cpu          : usr={:3.2}%, sys={:3.2}%, ctx={}, majf={}, minf={}",
-        percent(shown.sum(|run| run.did.usage.user_ns)),
-        percent(shown.sum(|run| run.did.usage.system_ns)),
+        "  cpu          : usr={user:3.2}%, sys={system:3.2}%, ctx={}, majf={}, minf={}",
         shown.sum(|run| run.did.usage.switches),
         shown.sum(|run| run.did.usage.major_faults),
         shown.sum(|run| run.did.usage.minor_faults),
     );
     let depths = ["1", "2", "4", "8", "16", "32", ">=64"];
     let batches = ["0", "4", "8", "16", "32", "64", ">=64"];
-    let line = |names: [&str; 7], shares: [f64; 7]| {
-        let shares = names.into_iter().zip(shares).map(|(name, share)| match share {
-            0.0 => format!("{name}=0.0%"),
-            some => format!("{name}={:.1}%", some.max(0.1)),
-        });
-        shares.collect::<Vec<_>>().join(", ")
-    };
-    let _ = writeln!(text, "  IO depths    : {}", line(depths, shown.shares(|r| r.did.depths)));
-    let _ = writeln!(text, "     submit    : {}", line(batches, shown.shares(|r| r.did.handed)));
-    let _ = writeln!(text, "     complete  : {}", line(batches, shown.shares(|r| r.did.returned)));
-    let count = |kind: OpKind| shown.kinds[kind as usize].as_ref().map_or(0, |k| k.ops);
+    let _ =
+        writeln!(text, "  IO depths    : {}", share_list(depths, shown.shares(|r| r.did.depths)));
+    let _ =
+        writeln!(text, "     submit    : {}", share_list(batches, shown.shares(|r| r.did.handed)));
     let _ = writeln!(
         text,
-        "     issued rwts: total={},{},{},{} short=0,0,0,0 dropped=0,0,0,0",
-        count(OpKind::Read),
-        count(OpKind::Write),
-        count(OpKind::Discard),
-        count(OpKind::Flush),
+        "     complete  : {}",
+        share_list(batches, shown.shares(|r| r.did.returned))
+    );
+    let [reads, writes, trims, flushes] =
+        [OpKind::Read, OpKind::Write, OpKind::Discard, OpKind::Flush]
+            .map(|kind| shown.kinds[kind as usize].as_ref().map_or(0, |stats| stats.ops));
+    let _ = writeln!(
+        text,
+        "     issued rwts: total={reads},{writes},{trims},{flushes} short=0,0,0,0 dropped=0,0,0,0",
     );
     text.push_str(&ended::lines(shown));
 }
@@ -245,27 +245,29 @@ fn groups(text: &mut String, results: &[Shown<'_>]) {
     numbers.dedup();
     for group in numbers {
         let _ = writeln!(text, "\nRun status group {group} (all jobs):");
-        let members = || results.iter().filter(|shown| shown.job.group == group);
-        let bits = members().any(|shown| shown.job.reporting.bits);
-        let all: Vec<Side<'_>> = members().flat_map(Shown::reported).collect();
+        let members: Vec<_> = results.iter().filter(|shown| shown.job.group == group).collect();
+        let bits = members.iter().any(|shown| shown.job.reporting.bits);
+        let group_sides: Vec<ReportedSide<'_>> =
+            members.iter().flat_map(|shown| shown.reported()).collect();
         for (name, title) in
             [("read", "READ"), ("write", "WRITE"), ("discard", "TRIM"), ("mixed", "MIXED")]
         {
-            let sides: Vec<_> = all.iter().filter(|side| side.name() == name).collect();
+            let sides: Vec<_> = group_sides.iter().filter(|side| side.name() == name).collect();
             group_line(text, title, &sides, bits);
         }
     }
 }
 
-fn group_line(text: &mut String, name: &str, sides: &[&Side<'_>], bits: bool) {
+fn group_line(text: &mut String, name: &str, sides: &[&ReportedSide<'_>], bits: bool) {
     if sides.is_empty() {
         return;
     }
     let bytes: u64 = sides.iter().map(|side| side.stats.bytes).sum();
-    let times = || sides.iter().map(|side| side.runtime_ms());
+    let times: Vec<u64> = sides.iter().map(|side| side.runtime_ms()).collect();
     let longest = sides.iter().map(|side| side.runtime_ns).max().unwrap_or(1).max(1);
-    let rates = || sides.iter().map(|side| side.bytes_per_s());
-    let (low, high) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let rates = sides.iter().map(|side| side.bytes_per_s());
+    let (low, high) =
+        rates.fold((f64::INFINITY, 0.0f64), |(low, high), rate| (low.min(rate), high.max(rate)));
     let _ = writeln!(
         text,
         "  {name:>5}: bw={}, {}-{} ({}-{}), io={} ({}), run={}-{}msec",
@@ -276,8 +278,8 @@ fn group_line(text: &mut String, name: &str, sides: &[&Side<'_>], bits: bool) {
         numbers::decimal_rate(high, bits),
         numbers::bytes(bytes),
         numbers::decimal_bytes(bytes),
-        times().min().unwrap_or(0),
-        times().max().unwrap_or(0),
+        times.iter().min().unwrap_or(&0),
+        times.iter().max().unwrap_or(&0),
     );
 }
 

@@ -74,12 +74,14 @@ pub(super) struct LatencyUnit {
 impl LatencyUnit {
     /// fio's choice: the largest unit in which the smallest value is well above 1.
     pub(super) fn for_range(min_ns: f64, max_ns: f64, deviation_ns: f64) -> LatencyUnit {
-        let large =
-            |ns: f64| min_ns > 2000.0 * ns && max_ns > 99_999.0 * ns && deviation_ns > 1000.0 * ns;
-        match () {
-            () if large(1000.0) => LatencyUnit { name: "msec", ns: 1e6 },
-            () if large(1.0) => LatencyUnit { name: "usec", ns: 1e3 },
-            () => LatencyUnit { name: "nsec", ns: 1.0 },
+        // The figures in multiples of their limits for a larger unit.
+        let excess = (min_ns / 2000.0).min(max_ns / 99_999.0).min(deviation_ns / 1000.0);
+        if excess > 1000.0 {
+            LatencyUnit { name: "msec", ns: 1e6 }
+        } else if excess > 1.0 {
+            LatencyUnit { name: "usec", ns: 1e3 }
+        } else {
+            LatencyUnit { name: "nsec", ns: 1.0 }
         }
     }
 }

@@ -25,11 +25,11 @@ pub(super) fn field(shown: &Shown<'_>, kind: Option<OpKind>, bins: bool) -> Opti
     groups.retain(|_, stats| stats.ops > 0);
     let reporting = &shown.last_job().reporting;
     let name = if reporting.lat_percentiles { "lat_ns" } else { "clat_ns" };
-    let field = |((class, level), stats): (&(u8, u8), &KindStats)| {
+    let fields = groups.iter().map(|((class, level), stats)| {
         let latency = latency(Some(&stats.service), any_percentiles(shown), bins);
         json!({ "prioclass": class, "prio": level, name: latency })
-    };
-    (groups.len() > 1).then(|| groups.iter().map(field).collect())
+    });
+    (groups.len() > 1).then(|| fields.collect())
 }
 
 #[cfg(test)]
@@ -46,12 +46,12 @@ mod tests {
             let stats = KindStats { ops: 1, ..KindStats::default() };
             run.did.seen.kinds[OpKind::Read as usize] = Some(stats);
         }
-        let both = Shown::of(runs.iter().collect());
+        let both = Shown::new(runs.iter().collect());
         let list = field(&both, Some(OpKind::Read), false).expect("two priorities");
         let pairs = list.as_array().into_iter().flatten();
         let pairs: Vec<_> = pairs.map(|prio| [&prio["prioclass"], &prio["prio"]]).collect();
         assert_eq!(pairs, [[0, 0], [2, 4]]);
         assert_eq!(field(&both, Some(OpKind::Write), false), None);
-        assert_eq!(field(&Shown::of(vec![&runs[0]]), None, false), None);
+        assert_eq!(field(&Shown::new(vec![&runs[0]]), None, false), None);
     }
 }

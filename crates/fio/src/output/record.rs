@@ -7,7 +7,7 @@ use record::{
 use workload::OpKind;
 
 use super::shown;
-use super::shown::{Shown, Side};
+use super::shown::{ReportedSide, Shown};
 use crate::Blocks;
 use crate::run::Ran;
 
@@ -49,9 +49,8 @@ pub static METRICS: [MetricInfo; 10] = [
 /// The figures of every result. Their names start with the name of the result.
 pub fn metrics(ran: &Ran<'_>) -> Vec<Metric> {
     let results = shown(ran);
-    let one = |(name, shown): (String, &Shown<'_>)| figures(&name, shown);
-    let mut metrics: Vec<Metric> =
-        names(&results).into_iter().zip(&results).flat_map(one).collect();
+    let named = names(&results).into_iter().zip(&results);
+    let mut metrics: Vec<Metric> = named.flat_map(|(name, shown)| figures(&name, shown)).collect();
     for shown in &results {
         for side in shown.sides() {
             add_common(&mut metrics, shown, &side);
@@ -61,7 +60,7 @@ pub fn metrics(ran: &Ran<'_>) -> Vec<Metric> {
 }
 
 /// Adds the figures of one direction under the names that imported results of fio have.
-fn add_common(metrics: &mut Vec<Metric>, shown: &Shown<'_>, side: &Side<'_>) {
+fn add_common(metrics: &mut Vec<Metric>, shown: &Shown<'_>, side: &ReportedSide<'_>) {
     let Some(kind @ (OpKind::Read | OpKind::Write)) = side.kind else { return };
     let (job, rw) = (shown.job, shown.job.access.rw);
     let Blocks::Fixed(block_bytes) = job.access.blocks.each()[kind as usize] else { return };
@@ -72,8 +71,10 @@ fn add_common(metrics: &mut Vec<Metric>, shown: &Shown<'_>, side: &Side<'_>) {
     };
     let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
     let (sizes, jobs) = (Some((*block_bytes, depth)), shown.runs.len() as u64);
-    let named = |word: Option<String>| side_name(order, kind.name(), sizes, jobs, word);
-    let name = free_side_name(named, |name| metrics.iter().any(|metric| metric.name == name));
+    let name = free_side_name(
+        |word| side_name(order, kind.name(), sizes, jobs, word),
+        |name| metrics.iter().any(|metric| metric.name == name),
+    );
     let key = MetricKey::parse(&name);
     let (unit, rate) = if is_in_operations(order) {
         (Unit::Iops, side.per_s())
@@ -114,9 +115,9 @@ fn names(results: &[Shown<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for shown in results {
         let name = &shown.job.name;
-        let taken = (2..).map(|n| format!("{name}#{n}"));
-        let free = std::iter::once(name.clone()).chain(taken).find(|n| !names.contains(n));
-        names.extend(free);
+        let numbered = (2..).map(|n| format!("{name}#{n}"));
+        let unique = std::iter::once(name.clone()).chain(numbered).find(|n| !names.contains(n));
+        names.extend(unique);
     }
     names
 }
@@ -126,15 +127,19 @@ fn figures(name: &str, shown: &Shown<'_>) -> Vec<Metric> {
     let job = MetricKey::parse(name);
     for side in shown.sides() {
         let part = MetricKey::parse(side.name()).within(name);
-        let mut put = |key: MetricKey, unit, value| figures.push(Metric::single(key, unit, value));
-        put(part.clone().with(Statistic::Throughput), Unit::BytesPerSecond, side.bytes_per_s());
-        put(part.clone().with(Statistic::Iops), Unit::Iops, side.per_s());
-        for (clock, statistic, ns) in side.stats.statistics() {
-            put(part.clone().clocked(clock).with(statistic), Unit::Nanoseconds, ns as f64);
-        }
+        let rates = [
+            (Statistic::Throughput, Unit::BytesPerSecond, side.bytes_per_s()),
+            (Statistic::Iops, Unit::Iops, side.per_s()),
+        ];
+        figures.extend(rates.map(|(statistic, unit, rate)| {
+            Metric::single(part.clone().with(statistic), unit, rate)
+        }));
+        figures.extend(side.stats.statistics().map(|(clock, statistic, ns)| {
+            let key = part.clone().clocked(clock).with(statistic);
+            Metric::single(key, Unit::Nanoseconds, ns as f64)
+        }));
     }
-    let measured = shown.runs.iter().map(|run| &run.did.measurement);
-    let depth = measured.map(|m| m.effective_depth).sum();
+    let depth = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
     figures.push(Metric::single(job.with(Statistic::EffectiveDepth), Unit::Number, depth));
     figures
 }

@@ -7,7 +7,7 @@ use record::{Finding, FindingKind, Histogram, IoErrors, Level};
 use workload::units;
 
 use super::shown;
-use super::shown::Shown;
+use super::shown::{ReportedSide, Shown};
 use crate::VerifyKind;
 use crate::run::{JobRun, Ran, depth_is_fiction, mapped};
 
@@ -26,39 +26,42 @@ pub fn remarks(ran: &Ran<'_>) -> String {
 fn figures(text: &mut String, shown: &Shown<'_>) {
     let job = shown.job;
     let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
-    let asked = u64::from(job.queue.depth) * shown.runs.len() as u64;
+    let depth_max = u64::from(job.queue.depth) * shown.runs.len() as u64;
     let _ = writeln!(text, "\n{}: figures that fio does not print", emit::plain(&job.name));
-    let _ = writeln!(text, "  effective depth: {depth:.1} in flight on average, {asked} requested");
+    let _ =
+        writeln!(text, "  effective depth: {depth:.1} in flight on average, {depth_max} requested");
     for side in shown.reported() {
-        let line = |name: &str, histogram: &Histogram| {
-            let at = |q| histogram.percentile(q).map(|ns| units::latency(ns as f64));
-            let points = [("p50", at(0.5)), ("p99", at(0.99)), ("p99.9", at(0.999))];
-            let shown = points.into_iter().filter_map(|(name, v)| Some(format!("{name} {}", v?)));
-            let most = histogram.max().map(|ns| format!("max {}", units::latency(ns as f64)));
-            let all: Vec<_> = shown.chain(most).collect();
-            format!("  {:<15}: {name} {}\n", side.name(), all.join(", "))
-        };
         if job.reporting.gtod_reduce {
-            text.push_str(&line("service time", &side.stats.service));
+            text.push_str(&latency_line(&side, "service time", &side.stats.service));
         }
         if let Some(response) = &side.stats.response {
-            text.push_str(&line("response time, from when it was due:", response));
+            let name = "response time, from when it was due:";
+            text.push_str(&latency_line(&side, name, response));
         }
     }
+}
+
+fn latency_line(side: &ReportedSide<'_>, name: &str, histogram: &Histogram) -> String {
+    let percentiles = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)]
+        .map(|(name, share)| (name, histogram.percentile(share)));
+    let points = percentiles.into_iter().chain([("max", histogram.max())]);
+    let words =
+        points.filter_map(|(name, ns)| Some(format!("{name} {}", units::latency(ns? as f64))));
+    format!("  {:<15}: {name} {}\n", side.name(), words.collect::<Vec<_>>().join(", "))
 }
 
 /// Whether percentiles that the job asks for have too few samples to be printed.
 fn omits_percentiles(shown: &Shown<'_>) -> bool {
     let reporting = &shown.job.reporting;
-    let printed = (reporting.clat_percentiles || reporting.lat_percentiles)
+    let prints_percentiles = (reporting.clat_percentiles || reporting.lat_percentiles)
         && !reporting.gtod_reduce
         && !(reporting.disable_lat && reporting.disable_clat);
-    let omitted = |histogram: &Histogram| {
-        let wanted = reporting.percentiles.iter();
-        histogram.count() > 0
-            && wanted.map(|p| histogram.percentile(p / 100.0)).any(|value| value.is_none())
-    };
-    printed && shown.reported().iter().any(|side| omitted(&side.stats.service))
+    prints_percentiles
+        && shown.reported().iter().any(|side| {
+            let histogram = &side.stats.service;
+            let mut percents = reporting.percentiles.iter();
+            histogram.count() > 0 && percents.any(|p| histogram.percentile(p / 100.0).is_none())
+        })
 }
 
 /// Findings about the numbers, and the remaining files.

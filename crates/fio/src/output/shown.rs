@@ -19,7 +19,7 @@ pub(crate) struct Shown<'r> {
 }
 
 /// The figures of one direction, or of all combined.
-pub(crate) struct Side<'s> {
+pub(crate) struct ReportedSide<'s> {
     /// `None`: all combined.
     pub kind: Option<OpKind>,
     pub stats: &'s KindStats,
@@ -43,7 +43,7 @@ pub(crate) struct Samples {
 
 impl Samples {
     /// The samples of several clones. As in fio, rates and numbers of samples are added up.
-    fn of(clones: impl Iterator<Item = Vec<f64>>) -> Samples {
+    fn sum(clones: impl Iterator<Item = Vec<f64>>) -> Samples {
         let (mut all, mut squares) = (Samples::default(), 0.0);
         for values in clones.filter(|values| !values.is_empty()) {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -62,7 +62,7 @@ impl Samples {
 
 impl<'r> Shown<'r> {
     /// The clones of one result; at least one.
-    pub(super) fn of(runs: Vec<&'r JobRun<'r>>) -> Shown<'r> {
+    pub(super) fn new(runs: Vec<&'r JobRun<'r>>) -> Shown<'r> {
         let mut kinds = [const { None::<KindStats> }; 4];
         for run in &runs {
             for (mine, theirs) in kinds.iter_mut().zip(&run.did.seen.kinds) {
@@ -86,26 +86,26 @@ impl<'r> Shown<'r> {
     }
 
     /// The directions with operations.
-    pub(crate) fn sides(&self) -> Vec<Side<'_>> {
+    pub(crate) fn sides(&self) -> Vec<ReportedSide<'_>> {
         DIRECTIONS.into_iter().filter_map(|kind| self.side(kind)).collect()
     }
 
     /// The sides to report: separate directions, all combined, or both.
-    pub(crate) fn reported(&self) -> Vec<Side<'_>> {
-        let apart = match self.job.reporting.unified {
+    pub(crate) fn reported(&self) -> Vec<ReportedSide<'_>> {
+        let sides = match self.job.reporting.unified {
             UnifiedRw::Mixed => Vec::new(),
             UnifiedRw::None | UnifiedRw::Both => self.sides(),
         };
-        apart.into_iter().chain(self.mixed()).collect()
+        sides.into_iter().chain(self.mixed()).collect()
     }
 
     /// All directions combined, if reported that way.
-    pub(crate) fn mixed(&self) -> Option<Side<'_>> {
+    pub(crate) fn mixed(&self) -> Option<ReportedSide<'_>> {
         Some(self.side_of(None, self.mixed.as_ref()?, &DIRECTIONS))
     }
 
     /// One direction, if it had operations.
-    pub(crate) fn side(&self, kind: OpKind) -> Option<Side<'_>> {
+    pub(crate) fn side(&self, kind: OpKind) -> Option<ReportedSide<'_>> {
         Some(self.side_of(Some(kind), self.kinds[kind as usize].as_ref()?, &[kind]))
     }
 
@@ -114,7 +114,7 @@ impl<'r> Shown<'r> {
         kind: Option<OpKind>,
         stats: &'s KindStats,
         kinds: &[OpKind],
-    ) -> Side<'s> {
+    ) -> ReportedSide<'s> {
         let times = self.runs.iter().flat_map(|run| {
             kinds
                 .iter()
@@ -122,17 +122,16 @@ impl<'r> Shown<'r> {
                 .map(|kind| runtime_ns(run, *kind))
         });
         let runtime_ns = times.max().unwrap_or(0);
-        let shown = &self.job.reporting;
+        let reporting = &self.job.reporting;
         let samples = |window, pick: fn(&Sums) -> u64| {
-            let active = |run: &&&JobRun<'_>| {
+            let runs = self.runs.iter().filter(|run| {
                 kinds.iter().any(|kind| run.did.seen.kinds[*kind as usize].is_some())
-            };
-            let active = self.runs.iter().filter(active);
-            Samples::of(active.map(|run| samples(run, kinds, window, pick)))
+            });
+            Samples::sum(runs.map(|run| samples(run, kinds, window, pick)))
         };
-        let bw = samples(shown.bw_avg_time.as_nanos() as u64, |k| k.1);
-        let iops = samples(shown.iops_avg_time.as_nanos() as u64, |k| k.0);
-        Side { kind, stats, runtime_ns, bw, iops }
+        let bw = samples(reporting.bw_avg_time.as_nanos() as u64, |k| k.1);
+        let iops = samples(reporting.iops_avg_time.as_nanos() as u64, |k| k.0);
+        ReportedSide { kind, stats, runtime_ns, bw, iops }
     }
 
     /// The error number of the first clone that failed; 0 for none.
@@ -162,8 +161,8 @@ impl<'r> Shown<'r> {
         for run in &self.runs {
             sums.iter_mut().zip(of(run)).for_each(|(sum, n)| *sum += n);
         }
-        let all = sums.iter().sum::<u64>().max(1) as f64;
-        sums.map(|n| n as f64 * 100.0 / all)
+        let total = sums.iter().sum::<u64>().max(1) as f64;
+        sums.map(|n| n as f64 * 100.0 / total)
     }
 
     /// Share of operations by latency, percent: up to 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000
@@ -171,11 +170,11 @@ impl<'r> Shown<'r> {
     pub(crate) fn latency_classes(&self) -> ([f64; 10], [f64; 10], [f64; 12]) {
         let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
         let stats = [OpKind::Read, OpKind::Write, OpKind::Discard].map(|k| &self.kinds[k as usize]);
-        let all: u64 = stats.iter().copied().flatten().map(|k| k.ops).sum();
-        let each = 100.0 / all.max(1) as f64;
+        let total: u64 = stats.iter().copied().flatten().map(|k| k.ops).sum();
+        let percent_per_op = 100.0 / total.max(1) as f64;
         for (low, width, n) in stats.into_iter().flatten().flat_map(|k| k.service.buckets()) {
             let middle = low + width / 2;
-            let share = n as f64 * each;
+            let share = n as f64 * percent_per_op;
             match middle {
                 ..1_000 => ns[class(middle)] += share,
                 1_000..1_000_000 => us[class(middle / 1_000)] += share,
@@ -232,15 +231,15 @@ pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> (u64, Vec<[Sums; 4]>)
     let ramp = run.ramp_intervals();
     let origin = run.did.origin_ns / run.interval_ns + ramp;
     let measured_ns = run.did.end_ns.saturating_sub(ramp * run.interval_ns);
-    let whole = measured_ns / (per_window * run.interval_ns);
-    let first = match seen.intervals.first() {
+    let count = measured_ns / (per_window * run.interval_ns);
+    let start = match seen.intervals.first() {
         Some(kept) if seen.forgotten > 0 => {
-            kept.index.saturating_sub(origin).div_ceil(per_window).min(whole)
+            kept.index.saturating_sub(origin).div_ceil(per_window).min(count)
         }
         _ => 0,
     };
-    let mut sums = vec![[(0, 0, 0, 0); 4]; (whole - first) as usize];
-    let begin = origin + first * per_window;
+    let mut sums = vec![[(0, 0, 0, 0); 4]; (count - start) as usize];
+    let begin = origin + start * per_window;
     for interval in &seen.intervals {
         let Some(since) = interval.index.checked_sub(begin) else { continue };
         let Some(window) = sums.get_mut((since / per_window) as usize) else { continue };
@@ -248,10 +247,10 @@ pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> (u64, Vec<[Sums; 4]>)
             *sum = (sum.0 + add.0, sum.1 + add.1, sum.2 + add.2, sum.3.max(add.3));
         }
     }
-    (first, sums)
+    (start, sums)
 }
 
-impl Side<'_> {
+impl ReportedSide<'_> {
     /// Its name in results.
     pub(crate) fn name(&self) -> &'static str {
         self.kind.map_or("mixed", OpKind::name)
@@ -321,12 +320,12 @@ mod tests {
         let mut runs = [100, 100, 50].map(|ops| clone(&job, &ten(ops), 10 * INTERVAL_NS));
         // A clone without reads has no samples of them.
         runs[2].did.seen.kinds = [const { None }; 4];
-        let shown = Shown::of(runs.iter().collect());
+        let shown = Shown::new(runs.iter().collect());
         let side = shown.side(OpKind::Read).expect("reads");
         let each = Samples { min: 2000.0, max: 2000.0, mean: 2000.0, deviation: 0.0, count: 4 };
         assert_eq!(side.iops, each);
         assert_eq!(side.bw.mean, 2000.0 * 4096.0);
-        let uneven = Samples::of([vec![1.0, 3.0], Vec::new(), vec![4.0, 8.0]].into_iter());
+        let uneven = Samples::sum([vec![1.0, 3.0], Vec::new(), vec![4.0, 8.0]].into_iter());
         assert_eq!((uneven.min, uneven.max, uneven.mean, uneven.count), (5.0, 11.0, 8.0, 4));
         assert!((uneven.deviation - (10.0f64 / 3.0).sqrt()).abs() < 1e-9, "{uneven:?}");
     }

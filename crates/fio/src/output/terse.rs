@@ -56,13 +56,14 @@ fn side(fields: &mut Vec<String>, side: &Value, percentiles: &[f64], version: u3
     fields.push(text(&side["runtime"]));
     latency(fields, &side["slat_ns"]);
     latency(fields, &side["clat_ns"]);
-    let known = ["lat_ns", "clat_ns"].iter().find_map(|latency| side[latency].get("percentile"));
+    let latencies =
+        ["lat_ns", "clat_ns"].iter().find_map(|latency| side[latency].get("percentile"));
     for i in 0..PERCENTILES {
-        let found = percentiles.get(i).and_then(|p| {
+        let field = percentiles.get(i).and_then(|p| {
             let name = format!("{p:.6}");
-            Some(format!("{name}%={}", known?.get(&name)?.as_u64()? / 1000))
+            Some(format!("{name}%={}", latencies?.get(&name)?.as_u64()? / 1000))
         });
-        fields.push(found.unwrap_or_else(|| NO_PERCENTILE.to_string()));
+        fields.push(field.unwrap_or_else(|| NO_PERCENTILE.to_string()));
     }
     latency(fields, &side["lat_ns"]);
     fields.extend(["bw_min", "bw_max"].map(|key| text(&side[key])));

@@ -7,7 +7,6 @@ use super::stream::Outline;
 use super::walk::Span;
 use crate::{Access, Amount, Job, Rw, VerifyKind};
 
-/// One clone of a job.
 #[derive(Debug)]
 pub(super) struct JobClone<'p> {
     pub job: &'p Job,
@@ -28,7 +27,6 @@ pub(super) struct JobClone<'p> {
 }
 
 impl JobClone<'_> {
-    /// Its seed.
     pub(super) fn seed(&self) -> u64 {
         self.job.seed(self.number)
     }
@@ -36,6 +34,10 @@ impl JobClone<'_> {
     /// Distinguishes its content from that of other jobs' clones with the same seed.
     pub(super) fn salt(&self) -> u64 {
         self.serial.wrapping_mul(0xd6e8_feb8_6659_fd93)
+    }
+
+    pub(super) fn content_seed(&self) -> u64 {
+        self.seed() ^ self.salt()
     }
 
     /// Used bytes of its files.
@@ -55,14 +57,15 @@ impl JobClone<'_> {
 
     /// Its operations.
     pub(super) fn outline(&self) -> Outline {
-        let (job, all) = (self.job, self.bytes());
+        let (job, file_bytes) = (self.job, self.bytes());
         let size = match job.space.size {
             // Files with an explicit size may be larger.
-            Some(Amount::Bytes(size)) => all.min(size),
-            _ => all,
+            Some(Amount::Bytes(size)) => file_bytes.min(size),
+            _ => file_bytes,
         };
         // A share limits each pass, an amount all of them.
-        let pass_bytes = job.space.pass_share.map_or(size, |share| share.of(all).min(size));
+        let pass_bytes =
+            job.space.pass_share.map_or(size, |share| share.bytes_of(file_bytes).min(size));
         let limit_bytes = match job.space.io_size {
             Some(Amount::Bytes(bytes)) => bytes,
             _ => pass_bytes,
@@ -118,7 +121,7 @@ mod tests {
     use workload::{After, Op, OpKind, Region, Source};
 
     use super::super::rounds::{Checks, Rounds};
-    use super::super::stream::Stream;
+    use super::super::stream::OpStream;
     use super::*;
     use crate::testing;
 
@@ -145,7 +148,7 @@ mod tests {
     }
 
     fn drawn(outline: Outline) -> Vec<Op> {
-        let mut stream = Stream::new(Arc::new(outline));
+        let mut stream = OpStream::new(Arc::new(outline));
         let mut ops = Vec::new();
         loop {
             ops.extend(std::iter::from_fn(|| stream.draw()).take(1000));
@@ -370,6 +373,55 @@ mod tests {
             let bytes: u64 = ops((65536, 65536), words).iter().map(|op| u64::from(op.bytes)).sum();
             assert!(bytes <= bytes_max, "{words:?}: {bytes}, at most {bytes_max}");
         }
+    }
+
+    /// A round that is drawn again at another time has the same operations: their number is asserted.
+    #[test]
+    fn a_mix_with_a_rate_reads_back_what_it_wrote() {
+        let words = ["--rw=randrw", "--bs=4k,8k", "--rate=,1m", "--verify=crc32c"];
+        let mut rounds = Rounds::new(outline((65536, 65536), &words), Checks::Rounds, false);
+        let (mut writes, mut reads, mut batch) = (HashSet::new(), HashSet::new(), Vec::new());
+        let (mut now_ns, mut issued, mut is_check) = (0, 0, false);
+        loop {
+            rounds.draw(now_ns, &mut batch);
+            (now_ns, issued) = (now_ns + 500_000, issued + batch.len() as u64);
+            if batch.is_empty() {
+                match rounds.after(issued, false) {
+                    After::Check { .. } => is_check = true,
+                    After::More { .. } => is_check = false,
+                    After::End => break,
+                }
+            }
+            for op in batch.drain(..) {
+                if op.kind == OpKind::Write {
+                    writes.insert(op.offset);
+                } else if is_check {
+                    reads.insert(op.offset);
+                }
+            }
+        }
+        assert_eq!(reads, writes);
+    }
+
+    #[test]
+    fn a_write_that_was_never_issued_is_not_read_back() {
+        let words = ["--rw=randwrite", "--norandommap", "--verify=crc32c"];
+        let mut rounds = Rounds::new(outline((65536, 65536), &words), Checks::Rounds, false);
+        let mut batch = Vec::new();
+        rounds.draw(0, &mut batch);
+        assert!(batch.len() > 1);
+        assert_eq!(rounds.after(1, true), After::Check { last: true });
+        let write = batch.swap_remove(0);
+        batch.clear();
+        rounds.draw(0, &mut batch);
+        assert_eq!(batch, [Op { kind: OpKind::Read, ..write }]);
+    }
+
+    #[test]
+    #[should_panic(expected = "what is issued was drawn")]
+    fn operations_that_were_not_drawn_cannot_be_issued() {
+        let mut rounds = Rounds::new(outline((65536, 65536), &[]), Checks::Rounds, false);
+        rounds.after(1, false);
     }
 
     #[test]

@@ -8,9 +8,8 @@ use crate::{Amount, Job};
 
 /// Assigns every clone of a plan the content of its writes.
 pub(super) fn assign(clones: &mut [JobClone<'_>]) {
-    let contents = clones
-        .iter()
-        .map(|clone| content(clone.job, clone.seed() ^ clone.salt(), shared(clones, clone)));
+    let contents =
+        clones.iter().map(|clone| content(clone.job, clone.content_seed(), shared(clones, clone)));
     let contents: Vec<_> = contents.collect();
     clones.iter_mut().zip(contents).for_each(|(clone, content)| clone.content = content);
 }
@@ -91,15 +90,15 @@ fn shared(clones: &[JobClone<'_>], clone: &JobClone<'_>) -> Option<Shared> {
         Some(Amount::Bytes(bytes)) => bytes,
         _ => clone.bytes(),
     };
-    let bytes = Amount::Percent(content.dedupe_set_percent).of(size);
+    let bytes = Amount::Percent(content.dedupe_set_percent).bytes_of(size);
     let contents = (bytes / clone.job.access.blocks.write.min().max(1)).max(1);
-    let of = |clone: &JobClone<'_>| clone.seed() ^ clone.salt();
     if !content.dedupe_global {
-        return Some(Shared { contents, seeds: vec![of(clone)] });
+        return Some(Shared { contents, seeds: vec![clone.content_seed()] });
     }
     // Its own first, then those of the following clones, cyclically.
-    let (before, rest) = clones.split_at((clone.serial as usize).min(clones.len()));
-    Some(Shared { contents, seeds: rest.iter().chain(before).map(of).collect() })
+    let (earlier, later) = clones.split_at((clone.serial as usize).min(clones.len()));
+    let seeds = later.iter().chain(earlier).map(JobClone::content_seed);
+    Some(Shared { contents, seeds: seeds.collect() })
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub struct Judgement {
 pub(super) type SharedJudgement = Arc<Mutex<Judgement>>;
 
 /// The rules of one clone.
-pub(super) struct Rules {
+pub(super) struct JobRules {
     ramp_ns: u64,
     /// Remaining bytes of the ramp.
     ramp_bytes: u64,
@@ -43,17 +43,17 @@ pub(super) struct Rules {
     judgement: SharedJudgement,
 }
 
-impl Rules {
+impl JobRules {
     /// The rules of a job, if it has any.
-    pub(super) fn of(job: &Job, depth: u32) -> Option<Rules> {
+    pub(super) fn new(job: &Job, depth: u32) -> Option<JobRules> {
         let ramp_ns = job.schedule.ramp_time.as_nanos() as u64;
-        let nanos = |time: Option<std::time::Duration>| time.map(|time| time.as_nanos() as u64);
-        let rules = Rules {
+        let latency_max = job.pace.max_latency;
+        let rules = JobRules {
             ramp_ns,
             ramp_bytes: job.schedule.ramp_size,
-            latency_ns_max: job.pace.max_latency.map(nanos),
-            least: Least::of(job, ramp_ns),
-            search: job.latency_target.as_ref().map(|asked| Search::new(asked, depth, ramp_ns)),
+            latency_ns_max: latency_max.map(|time| time.map(|time| time.as_nanos() as u64)),
+            least: Least::new(job, ramp_ns),
+            search: job.latency_target.as_ref().map(|target| Search::new(target, depth, ramp_ns)),
             forgives: forgiven(job),
             judgement: SharedJudgement::default(),
         };
@@ -96,7 +96,7 @@ impl Rules {
     }
 }
 
-impl JobControl for Rules {
+impl JobControl for JobRules {
     fn first_depth(&self) -> Option<u32> {
         self.search.as_ref().map(Search::depth)
     }
@@ -163,10 +163,15 @@ impl JobControl for Rules {
 /// Error numbers after which a job continues: those that it names, or the usual ones.
 fn forgiven(job: &Job) -> [Vec<i32>; 2] {
     let errors = &job.errors;
-    let list = |goes_on: bool, named: &Vec<i32>| match goes_on {
-        false => Vec::new(),
-        true if named.is_empty() => USUAL.to_vec(),
-        true => named.clone(),
-    };
-    [list(errors.go_on.read, &errors.ignore_read), list(errors.go_on.write, &errors.ignore_write)]
+    let kinds =
+        [(errors.go_on.read, &errors.ignore_read), (errors.go_on.write, &errors.ignore_write)];
+    kinds.map(|(goes_on, codes)| {
+        if !goes_on {
+            Vec::new()
+        } else if codes.is_empty() {
+            USUAL.to_vec()
+        } else {
+            codes.clone()
+        }
+    })
 }

@@ -12,7 +12,6 @@ pub enum RunError {
     Usage {
         /// The request and its location.
         text: String,
-        /// Advice.
         advice: String,
     },
     /// The plan combines drives that exclude each other.
@@ -36,7 +35,6 @@ impl RunError {
         }
     }
 
-    /// Advice.
     pub fn advice(&self) -> Option<&str> {
         match self {
             RunError::Usage { advice, .. } => Some(advice),

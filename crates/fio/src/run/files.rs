@@ -30,7 +30,7 @@ impl FilePart {
 /// Refuses `io_size=` as a share of the files that is smaller than a block, as fio does.
 pub(super) fn share_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
     let Some(Amount::Percent(percent)) = job.space.pass_share else { return Ok(()) };
-    let bytes = Amount::Percent(percent).of(parts.iter().map(|part| part.span.bytes).sum());
+    let bytes = Amount::Percent(percent).bytes_of(parts.iter().map(|part| part.span.bytes).sum());
     let least = job.access.min_bs();
     if bytes >= least {
         return Ok(());
@@ -53,7 +53,7 @@ pub(super) struct PlanFiles {
 
 impl PlanFiles {
     /// Creates an empty list for these jobs.
-    pub(super) fn of(jobs: &[Job]) -> PlanFiles {
+    pub(super) fn new(jobs: &[Job]) -> PlanFiles {
         let filling = jobs.iter().filter(|job| fills(job));
         let paths = filling.flat_map(|job| (0..job.numjobs).flat_map(|clone| job.paths(clone)));
         PlanFiles { filling: paths.map(PathBuf::from).collect(), ..PlanFiles::default() }
@@ -119,19 +119,18 @@ impl PlanFiles {
     /// other files.
     fn part_of_room(&self, path: &Path, files: &mut dyn Files) -> Result<u64, RunError> {
         let directory = directory_of(path);
-        let neighbour = |(plan, seen): &&(FilePlan, FileSeen)| {
+        let neighbours = self.list.iter().filter(|(plan, seen)| {
             !seen.device
                 && !self.filling.contains(&plan.path)
                 && directory_of(&plan.path) == directory
-        };
-        let grows =
-            |(plan, seen): &(FilePlan, FileSeen)| plan.end.saturating_sub(seen.bytes.unwrap_or(0));
-        let taken: u64 = self.list.iter().filter(neighbour).map(grows).sum();
-        let sharing = self.filling.iter().filter(|other| directory_of(other) == directory);
-        let room = files.room(directory)?.saturating_sub(taken);
+        });
+        let growth: u64 =
+            neighbours.map(|(plan, seen)| plan.end.saturating_sub(seen.bytes.unwrap_or(0))).sum();
+        let fillers = self.filling.iter().filter(|path| directory_of(path) == directory).count();
+        let room = files.room(directory)?.saturating_sub(growth);
         // Other programs may write to the file system before all files are admitted.
-        let sure = room - room / 1024;
-        Ok(sure / sharing.count().max(1) as u64)
+        let reliable_room = room - room / 1024;
+        Ok(reliable_room / fillers.max(1) as u64)
     }
 
     /// The plan of a file, with the needs of this job added.
@@ -151,16 +150,16 @@ impl PlanFiles {
             }
         };
         let (plan, seen) = &mut self.list[number];
-        let refused = |why: &str, advice: &str| {
+        let refusal = |why: &str, advice: &str| {
             let text = format!("{}: {} is {why}", job.origin, path.display());
             Err(RunError::usage(text, advice))
         };
         let rw = job.access.rw;
         if !seen.device && rw.trims() {
-            return refused("a file, but only devices can be trimmed", "filename=/dev/...");
+            return refusal("a file, but only devices can be trimmed", "filename=/dev/...");
         }
         if seen.bytes.is_none() && !job.files.allow_file_create {
-            return refused("missing, and allow_file_create=0", "make it first");
+            return refusal("missing, and allow_file_create=0", "make it first");
         }
         // A file whose size comes from an earlier job was written by that job.
         let sized = job.space.size.is_some() || job.space.filesize.is_some();

@@ -9,12 +9,12 @@ use rig::{
 use workload::{BlockSizes, Caching, Mix, Pattern, Region, Stop, Workload};
 
 use super::clones::JobClone;
-use super::control::{Rules, SharedJudgement};
+use super::control::{JobRules, SharedJudgement};
 use super::proof;
 use super::rates;
 use super::rounds::{Checks, Rounds};
 use super::stream::Outline;
-use crate::{CpuPolicy, Engine, FadviseHint, Job, PriorityShare, SyncMode, VerifyKind};
+use crate::{CpuPolicy, Engine, FadviseHint, Job, SyncMode, VerifyKind};
 
 /// The job of a clone, which starts after the jobs numbered `after`, and the judgement that its
 /// control will fill in. `node_cpus` are the processors of the NUMA nodes named by the job.
@@ -25,8 +25,8 @@ pub(super) fn launch(
 ) -> (rig::Job, SharedJudgement) {
     let (job, outline) = (clone.job, clone.outline());
     let workload = workload(clone, &outline);
-    let rules = Rules::of(job, workload.depth);
-    let judgement = rules.as_ref().map(Rules::judgement).unwrap_or_default();
+    let rules = JobRules::new(job, workload.depth);
+    let judgement = rules.as_ref().map(JobRules::judgement).unwrap_or_default();
     let source = Rounds::new(outline, checks(job), job.files.unlink_each_loop);
     let launched = rig::Job {
         issue: issue(clone),
@@ -46,15 +46,15 @@ pub(super) fn write_bytes_max(clone: &JobClone<'_>, target: &TargetInfo) -> u64 
     if !clone.writes() || job.engine == Engine::Null {
         return 0;
     }
-    let passed = outline.bytes_max();
-    let counted = outline.ops_max.unwrap_or(u64::MAX).saturating_mul(job.access.max_bs());
-    let timed = job.schedule.runtime.map(|time| {
+    let pass_bytes = outline.bytes_max();
+    let ops_bytes = outline.ops_max.unwrap_or(u64::MAX).saturating_mul(job.access.max_bs());
+    let time_bytes = job.schedule.runtime.map(|time| {
         let ns = (job.schedule.ramp_time + time).as_nanos() as u64;
         // Reads and writes may have different sizes, so the bound of a mix is that of its writes.
         let alone = Workload { mix: Mix::WRITE, ..workload(clone, &outline) };
         bound::written_max(&Workload { stop: Stop::after_ns(ns), ..alone }, target)
     });
-    [passed, timed].into_iter().flatten().fold(counted, u64::min)
+    [pass_bytes, time_bytes].into_iter().flatten().fold(ops_bytes, u64::min)
 }
 
 fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
@@ -187,18 +187,16 @@ fn open(job: &Job) -> OpenFlags {
 /// Priorities of single operations, if any has one.
 fn priorities(clone: &JobClone<'_>) -> Option<Priorities> {
     let shares = &clone.job.machine.priorities;
-    let rule = |share: &PriorityShare| PriorityRule {
-        bytes: share.bytes.map(|bytes| bytes as u32),
-        percent: share.percent,
-        priority: share.own.unwrap_or(0),
-    };
-    let rules = |shares: &[PriorityShare]| shares.iter().map(rule).collect::<Vec<_>>();
-    let some = !shares.read.is_empty() || !shares.write.is_empty();
-    some.then(|| Priorities {
-        reads: rules(&shares.read),
-        writes: rules(&shares.write),
-        seed: clone.seed(),
-    })
+    let [reads, writes] = [&shares.read, &shares.write].map(|shares| {
+        let rules = shares.iter().map(|share| PriorityRule {
+            bytes: share.bytes.map(|bytes| bytes as u32),
+            percent: share.percent,
+            priority: share.own.unwrap_or(0),
+        });
+        rules.collect::<Vec<_>>()
+    });
+    let has_rules = !reads.is_empty() || !writes.is_empty();
+    has_rules.then(|| Priorities { reads, writes, seed: clone.seed() })
 }
 
 fn delay_ns(clone: &JobClone<'_>) -> u64 {

@@ -13,20 +13,20 @@ pub(super) struct Least {
     cycle_ns: u64,
     begin_ns: u64,
     /// Amount done so far.
-    done: [Amount; 3],
+    done: [Tally; 3],
     /// Time of the last check, and the amount done by then.
-    last: [Option<(u64, Amount)>; 3],
+    last: [Option<(u64, Tally)>; 3],
 }
 
 #[derive(Clone, Copy, Default)]
-struct Amount {
+struct Tally {
     bytes: u64,
     ops: u64,
 }
 
 impl Least {
     /// The minimum rates of a job that starts counting at `begin_ns`, if it has any.
-    pub(super) fn of(job: &Job, begin_ns: u64) -> Option<Least> {
+    pub(super) fn new(job: &Job, begin_ns: u64) -> Option<Least> {
         let pace = &job.pace;
         let bytes = pace.rate_min.each().iter().any(|rate| rate.is_some());
         let ops = pace.rate_iops_min.each().iter().any(|rate| rate.is_some());
@@ -35,7 +35,7 @@ impl Least {
             ops_per_s: pace.rate_iops_min,
             cycle_ns: (pace.cycle.as_nanos() as u64).max(1),
             begin_ns,
-            done: [Amount::default(); 3],
+            done: [Tally::default(); 3],
             last: [None; 3],
         })
     }
@@ -43,7 +43,7 @@ impl Least {
     /// Resets all counts.
     pub(super) fn restart(&mut self, now_ns: u64) {
         self.begin_ns = now_ns;
-        (self.done, self.last) = ([Amount::default(); 3], [None; 3]);
+        (self.done, self.last) = ([Tally::default(); 3], [None; 3]);
     }
 
     /// Counts an operation; returns the reason if a rate was missed.
@@ -58,8 +58,8 @@ impl Least {
 
     fn look(&mut self, kind: usize, now_ns: u64) -> Option<String> {
         let (bytes, ops) = (*self.bytes_per_s.each()[kind], *self.ops_per_s.each()[kind]);
-        let done = self.done[kind];
-        if (bytes.is_none() && ops.is_none()) || done.ops == 0 {
+        let total = self.done[kind];
+        if (bytes.is_none() && ops.is_none()) || total.ops == 0 {
             return None;
         }
         if let Some((at, before)) = self.last[kind] {
@@ -69,7 +69,7 @@ impl Least {
             }
             let rate =
                 |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(spent)) as u64;
-            let (got, got_ops) = (rate(done.bytes - before.bytes), rate(done.ops - before.ops));
+            let (got, got_ops) = (rate(total.bytes - before.bytes), rate(total.ops - before.ops));
             match (bytes, ops) {
                 (Some(least), _) if got < least => {
                     return Some(format!("rate_min={least}B/s not met, got {got}B/s"));
@@ -80,7 +80,7 @@ impl Least {
                 _ => {}
             }
         }
-        self.last[kind] = Some((now_ns, done));
+        self.last[kind] = Some((now_ns, total));
         None
     }
 }
@@ -98,7 +98,7 @@ mod tests {
         job.pace.rate_min.read = bytes;
         job.pace.rate_iops_min.read = ops;
         job.pace.cycle = Duration::from_millis(500);
-        Least::of(&job, 0).expect("a minimum rate")
+        Least::new(&job, 0).expect("a minimum rate")
     }
 
     /// The time at which a job with an operation of 4 KiB every `every_ms` misses its rate.
@@ -124,6 +124,6 @@ mod tests {
     fn the_other_direction_is_not_checked() {
         let mut least = least(None, Some(1000));
         assert!((1..1000).all(|i| least.missed(1, 4096, i * 10 * MS).is_none()));
-        assert!(Least::of(&Job::default(), 0).is_none());
+        assert!(Least::new(&Job::default(), 0).is_none());
     }
 }

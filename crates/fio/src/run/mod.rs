@@ -64,7 +64,6 @@ pub struct Prepared<'p> {
 /// The results of a plan.
 #[derive(Debug)]
 pub struct Ran<'p> {
-    /// The plan.
     pub plan: &'p Plan,
     /// Every clone, in the order of the plan.
     pub jobs: Vec<JobRun<'p>>,
@@ -99,7 +98,7 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
             refuse::mapped(job)?;
         }
     }
-    let (mut files, mut clones, mut stage) = (PlanFiles::of(&plan.jobs), Vec::new(), 0);
+    let (mut files, mut clones, mut stage) = (PlanFiles::new(&plan.jobs), Vec::new(), 0);
     for (i, job) in plan.jobs.iter().enumerate() {
         stage += usize::from(job.schedule.stonewall && i > 0);
         for number in clone_numbers(job.numjobs) {
@@ -135,15 +134,15 @@ fn clone_numbers(numjobs: u32) -> impl Iterator<Item = u32> {
 /// Refuses a sequence with blocks outside the file.
 fn sequence_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
     let Distribution::Sequence(list) = &job.access.distribution else { return Ok(()) };
-    let last = u64::from(list.iter().copied().max().unwrap_or(0));
+    let last_block = u64::from(list.iter().copied().max().unwrap_or(0));
     let Some(part) = parts.iter().find(|part| {
         let places = Places::new(&job.access, part.span.bytes).by_kind;
-        (0..3).any(|kind| uses(job.access.rw, kind) && places[kind] <= last)
+        (0..3).any(|kind| uses(job.access.rw, kind) && places[kind] <= last_block)
     }) else {
         return Ok(());
     };
     let text = format!(
-        "{}: block {last} of the sequence is beyond the end of {}",
+        "{}: block {last_block} of the sequence is beyond the end of {}",
         job.origin,
         part.path.display()
     );
@@ -189,8 +188,8 @@ impl<'p> Prepared<'p> {
 
     /// Total duration of the stages, seconds, as far as it is specified.
     pub fn seconds(&self) -> f64 {
-        let last = self.clones.iter().map(|clone| clone.stage).max().unwrap_or(0);
-        let stages = (0..=last).map(|stage| {
+        let last_stage = self.clones.iter().map(|clone| clone.stage).max().unwrap_or(0);
+        let stages = (0..=last_stage).map(|stage| {
             let mine = self.clones.iter().filter(move |clone| clone.stage == stage);
             let times = mine.map(|clone| {
                 let schedule = &clone.job.schedule;
@@ -214,8 +213,8 @@ impl<'p> Prepared<'p> {
 
     fn written_max(&self, target: &TargetInfo, counts: impl Fn(&Job) -> bool) -> u64 {
         let clones = self.clones.iter().filter(|clone| counts(clone.job));
-        let written = clones.map(|clone| launch::write_bytes_max(clone, target));
-        written.fold(0, u64::saturating_add)
+        let bytes = clones.map(|clone| launch::write_bytes_max(clone, target));
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// The data that will be lost, for display.
@@ -230,15 +229,17 @@ impl<'p> Prepared<'p> {
         if let Ok(ran) = &mut ran {
             ran.disks = files.disks();
         }
-        let empty: Vec<_> = files.left().into_iter().filter(|(_, bytes)| *bytes == 0).collect();
+        let empty_files: &Vec<_> =
+            &files.left().into_iter().filter(|(_, bytes)| *bytes == 0).collect();
         let unlinked = self.clones.iter().flat_map(|clone| {
             // Before a loop, files are emptied rather than removed; the last may write nothing.
-            let (ends, each) = (clone.job.files.unlink, clone.job.files.unlink_each_loop);
-            let is_empty = |path: &Path| empty.iter().any(|(left, _)| left == path);
+            let ends = clone.job.files.unlink;
             let paths = clone.files.iter().map(|used| used.path.as_path());
             // But one that appends opens the file at its end.
-            let each = each && !clone.job.space.file_append;
-            paths.filter(move |path| ends || each && is_empty(path))
+            let empties = clone.job.files.unlink_each_loop && !clone.job.space.file_append;
+            paths.filter(move |path| {
+                ends || empties && empty_files.iter().any(|(file, _)| file == path)
+            })
         });
         for path in unlinked.clone() {
             // The file may already have been removed, because clones share files.
@@ -274,23 +275,23 @@ impl<'p> Prepared<'p> {
             interrupted: false,
             real: self.real,
         };
-        let last = self.clones.iter().map(|c| c.stage).max().unwrap_or(0);
-        for stage in 0..=last {
+        let last_stage = self.clones.iter().map(|c| c.stage).max().unwrap_or(0);
+        for stage in 0..=last_stage {
             if interrupted() {
                 ran.interrupted = true;
                 break;
             }
-            let all = self.clones.iter().filter(|clone| clone.stage == stage);
+            let members = self.clones.iter().filter(|clone| clone.stage == stage);
             let (idle, clones): (Vec<_>, Vec<_>) =
-                all.partition(|clone| clone.job.only_creates_files());
+                members.partition(|clone| clone.job.only_creates_files());
             ran.jobs.extend(idle.into_iter().map(stage::idle));
             if clones.is_empty() {
                 continue;
             }
-            let (jobs, whole) = stage::perform(&clones, (self.plan, self.real), rig)?;
+            let (jobs, stage_result) = stage::perform(&clones, (self.plan, self.real), rig)?;
             ran.jobs.extend(jobs);
             ran.jobs.sort_by_key(|run| run.serial);
-            ran.stages.push(whole);
+            ran.stages.push(stage_result);
             if clones.iter().any(|clone| ends_everything(clone.job)) {
                 break;
             }

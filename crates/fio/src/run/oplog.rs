@@ -74,13 +74,13 @@ impl OpLog {
         if let Some(error) = &self.failed {
             return Err(io::Error::new(error.kind(), error.to_string()));
         }
-        let (mut at, mut part) = (0, vec![0; BUFFER]);
-        while let Some(mut file) = self.file.as_ref().filter(|_| at < self.written) {
-            let bytes = (self.written - at).min(BUFFER as u64) as usize;
-            file.seek(SeekFrom::Start(at))?;
-            file.read_exact(&mut part[..bytes])?;
-            part[..bytes].chunks_exact(ENTRY).map(decoded).try_for_each(|op| act(&op))?;
-            at += bytes as u64;
+        let (mut position, mut chunk) = (0, vec![0; BUFFER]);
+        while let Some(mut file) = self.file.as_ref().filter(|_| position < self.written) {
+            let bytes = (self.written - position).min(BUFFER as u64) as usize;
+            file.seek(SeekFrom::Start(position))?;
+            file.read_exact(&mut chunk[..bytes])?;
+            chunk[..bytes].chunks_exact(ENTRY).map(decoded).try_for_each(|op| act(&op))?;
+            position += bytes as u64;
         }
         self.buffer.chunks_exact(ENTRY).map(decoded).try_for_each(|op| act(&op))
     }

@@ -44,13 +44,13 @@ impl Pieces {
         tree.insert(op.offset, (number, op));
     }
 
-    /// Removes the next write, as the read that checks it.
-    pub(super) fn pop(&mut self) -> Option<Op> {
-        let (_, op) = match self {
+    /// Removes the next write; returns its number, and the read that checks it.
+    pub(super) fn pop(&mut self) -> Option<(u64, Op)> {
+        let (number, op) = match self {
             Pieces::Queue(queue) => queue.pop_front()?,
             Pieces::Sorted(tree) => tree.pop_first()?.1,
         };
-        Some(Op { kind: OpKind::Read, ..op })
+        Some((number, Op { kind: OpKind::Read, ..op }))
     }
 
     /// Drops the writes with numbers above `issued`, which were never issued.
@@ -79,7 +79,7 @@ mod tests {
         }
         assert_eq!(pieces.len(), 3);
         pieces.retain_issued(5);
-        let reads: Vec<_> = std::iter::from_fn(|| pieces.pop()).map(|op| op.offset).collect();
+        let reads: Vec<_> = std::iter::from_fn(|| pieces.pop()).map(|(_, op)| op.offset).collect();
         assert_eq!(reads, [2, 8]);
     }
 }

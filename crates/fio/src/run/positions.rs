@@ -108,8 +108,8 @@ impl Positions {
         let blocks = access.blocks.each();
         let is_one_size = blocks.iter().all(|block| block.min() == access.max_bs());
         if is_one_size {
-            let used = (0..3).find(|kind| uses(access.rw, *kind)).unwrap_or_default();
-            return Positions::Once(Once::new(places.by_kind[used], seed));
+            let direction = (0..3).find(|kind| uses(access.rw, *kind)).unwrap_or_default();
+            return Positions::Once(Once::new(places.by_kind[direction], seed));
         }
         Positions::Mapped(BlockMap::new(places.mapped), places.by_kind)
     }
@@ -145,9 +145,9 @@ impl Positions {
                 }
             }
             Distribution::Zoned(zones) => Positions::zoned(register, counts, |kind| {
-                let share = |percent: u32| f64::from(percent) / 100.0;
-                let list = zones.each()[kind].iter();
-                list.map(|z| (share(z.access_percent), share(z.size_percent))).collect()
+                let percents =
+                    zones.each()[kind].iter().map(|z| [z.access_percent, z.size_percent]);
+                percents.map(|zone| zone.map(|percent| f64::from(percent) / 100.0).into()).collect()
             }),
             Distribution::ZonedAbs(zones) => Positions::zoned(register, counts, |kind| {
                 let mut rest = 1.0;
@@ -170,11 +170,11 @@ impl Positions {
         counts: [u64; 3],
         shares: impl Fn(usize) -> Vec<(f64, f64)>,
     ) -> Positions {
-        let zones = |kind: usize| match counts[kind] {
+        let zones = [0, 1, 2].map(|kind| match counts[kind] {
             0 => Vec::new(),
             count => zone_places(&shares(kind), count),
-        };
-        Positions::Zoned([0, 1, 2].map(zones), register)
+        });
+        Positions::Zoned(zones, register)
     }
 
     /// Starts over.
@@ -212,10 +212,10 @@ impl Positions {
             Positions::Zoned(zones, register) => {
                 let draw = unit(rng);
                 let zones = &zones[kind];
-                let (_, first, count) = zones.iter().find(|z| draw < z.0).or(zones.last())?;
+                let (_, start, count) = zones.iter().find(|z| draw < z.0).or(zones.last())?;
                 match register {
-                    Some(register) => first + register.next()?,
-                    None => first + below(rng, *count),
+                    Some(register) => start + register.next()?,
+                    None => start + below(rng, *count),
                 }
             }
             Positions::Listed { list, stride, counts, taken } => {
@@ -235,9 +235,8 @@ const ROUNDING: f64 = 1e-6;
 /// Converts zones from shares of accesses and space to the form of [`Positions::Zoned`].
 fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
     let (mut access, mut space) = (0.0, 0.0);
-    let place = |share: f64| ((share * count as f64 + ROUNDING) as u64).min(count - 1);
     let zones = shares.iter().map(|&(accesses, part)| {
-        let first = place(space);
+        let first = ((space * count as f64 + ROUNDING) as u64).min(count - 1);
         space += part;
         access += accesses;
         // As in fio, each zone is rounded down on its own.

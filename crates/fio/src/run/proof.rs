@@ -21,10 +21,12 @@ pub(super) fn proof(job: &Job, grid: u32) -> Proof {
 /// requests no other interval.
 fn layout(job: &Job, grid: u32) -> Layout {
     let verify = &job.verify;
-    let sector = match verify.placed {
-        true => gcd(verify.interval, u64::from(grid)) as usize,
-        false if (grid as usize).is_multiple_of(SECTOR) => SECTOR,
-        false => grid as usize,
+    let sector = if verify.placed {
+        gcd(verify.interval, u64::from(grid)) as usize
+    } else if (grid as usize).is_multiple_of(SECTOR) {
+        SECTOR
+    } else {
+        grid as usize
     };
     Layout { sector, at: verify.offset as usize }
 }

@@ -1,28 +1,22 @@
 //! The rates of a job: `rate=` and `rate_iops=` as the pacing of all operations, or as a throttle
 //! of the only direction with a rate.
 
-use std::time::Duration;
-
 use workload::{Open, Pacing, Think};
 
+use super::positions::uses;
 use super::stream::Throttle;
 use crate::{Blocks, Job, PerKind, RateProcess};
 
 /// Operations per second of each direction with a rate.
 fn rates(job: &Job) -> PerKind<Option<f64>> {
-    let unaligned = job.access.bs_unaligned;
-    let by_bytes = |rate: Option<u64>, blocks: &Blocks| {
-        rate.map(|rate| rate as f64 / mean_size(blocks, unaligned))
-    };
-    let (pace, blocks) = (&job.pace, &job.access.blocks);
-    let one = |ops: Option<u32>, bytes, blocks| ops.map(f64::from).or(by_bytes(bytes, blocks));
-    let rw = job.access.rw;
-    let used = |used: bool, rate: Option<f64>| rate.filter(|_| used);
-    PerKind {
-        read: used(rw.reads(), one(pace.rate_iops.read, pace.rate.read, &blocks.read)),
-        write: used(rw.writes(), one(pace.rate_iops.write, pace.rate.write, &blocks.write)),
-        trim: used(rw.trims(), one(pace.rate_iops.trim, pace.rate.trim, &blocks.trim)),
-    }
+    let pace = &job.pace;
+    let [read, write, trim] = [0, 1, 2].map(|kind| {
+        let bytes_per_s = pace.rate.each()[kind].filter(|_| uses(job.access.rw, kind));
+        let per_s = pace.rate_iops.each()[kind].filter(|_| uses(job.access.rw, kind));
+        let mean = mean_size(job.access.blocks.each()[kind], job.access.bs_unaligned);
+        per_s.map(f64::from).or(bytes_per_s.map(|rate| rate as f64 / mean))
+    });
+    PerKind { read, write, trim }
 }
 
 /// Mean size of operations, bytes; `unaligned`: sizes of a range are not multiples of its minimum.
@@ -89,9 +83,10 @@ pub(super) fn both(job: &Job) -> Option<[f64; 2]> {
     let PerKind { read: Some(read), write: Some(write), .. } = rates(job) else { return None };
     let is_mix = (1..100).contains(&job.access.mix_read_percent);
     let blocks = &job.access.blocks;
-    let mean = |blocks| mean_size(blocks, job.access.bs_unaligned);
+    let [read_bytes, write_bytes] =
+        [&blocks.read, &blocks.write].map(|blocks| mean_size(blocks, job.access.bs_unaligned));
     (is_mix && job.pace.process == RateProcess::Linear)
-        .then(|| [read * mean(&blocks.read), write * mean(&blocks.write)])
+        .then_some([read * read_bytes, write * write_bytes])
 }
 
 /// The share of reads in a mix; if both directions have rates and are due at random times, it follows
@@ -112,12 +107,13 @@ pub(super) fn mix_read_percent(job: &Job) -> u32 {
 /// The pauses of a job.
 pub(super) fn think(job: &Job) -> Option<Think> {
     let think = job.pace.think;
-    let nanos = |time: Duration| time.as_nanos() as u64;
+    let [period_ns, pause_ns, spin_ns] =
+        [think.iotime, think.time, think.spin].map(|time| time.as_nanos() as u64);
     (!think.time.is_zero()).then(|| Think {
         every: think.blocks,
-        period_ns: Some(nanos(think.iotime)).filter(|period| *period > 0),
-        pause_ns: nanos(think.time),
-        spin_ns: nanos(think.spin),
+        period_ns: Some(period_ns).filter(|period| *period > 0),
+        pause_ns,
+        spin_ns,
         moves_schedule: job.pace.ignore_thinktime,
     })
 }

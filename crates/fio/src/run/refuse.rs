@@ -7,8 +7,8 @@ use crate::{Engine, Job};
 
 /// Refuses a job with an option that no target supports.
 pub(super) fn unsupported(job: &Job) -> Result<(), RunError> {
-    let found = RULES.iter().find(|rule| (rule.asked)(job));
-    let Some(rule) = found else { return Ok(()) };
+    let rule = RULES.iter().find(|rule| (rule.asked)(job));
+    let Some(rule) = rule else { return Ok(()) };
     let text = format!("{}: {} is not supported: {}", job.origin, rule.option, rule.why);
     Err(RunError::usage(text, "omit it, or run this job with fio"))
 }
@@ -35,19 +35,19 @@ fn on_drive(job: &Job, why: &str) -> Result<(), RunError> {
     Err(RunError::usage(text, "omit it, or name a file or device"))
 }
 
-struct Rule {
+struct RefusalRule {
     option: &'static str,
     why: &'static str,
     asked: fn(&Job) -> bool,
 }
 
-const RULES: &[Rule] = &[
-    Rule {
+const RULES: &[RefusalRule] = &[
+    RefusalRule {
         option: "verify with a rate for one direction of a mix",
         why: "its operations depend on time, and cannot be regenerated for reading back",
         asked: |job| job.verifies() && super::rates::half_rated(job),
     },
-    Rule {
+    RefusalRule {
         option: "flow together with rate or thinktime",
         why: "a job waits either for others or for its time, not for both",
         asked: |job| {
@@ -56,17 +56,17 @@ const RULES: &[Rule] = &[
             job.pace.flow.weight > 0 && (rated || !job.pace.think.time.is_zero())
         },
     },
-    Rule {
+    RefusalRule {
         option: "verify of blocks without a common size",
         why: "a stamp does not fit into every part of them (bs, blockalign, verify_interval)",
         asked: |job| job.verifies() && !super::proof::fits(job),
     },
-    Rule {
+    RefusalRule {
         option: "file_append of a job that reads",
         why: "there is no data beyond the end of a file",
         asked: |job| job.space.file_append && job.access.rw.reads(),
     },
-    Rule {
+    RefusalRule {
         option: "unlink_each_loop of a job that reads",
         why: "its files are empty after the first loop",
         asked: |job| {

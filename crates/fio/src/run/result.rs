@@ -11,7 +11,6 @@ use crate::value::errno_of;
 /// The result of one clone.
 #[derive(Debug)]
 pub struct JobRun<'p> {
-    /// The job.
     pub job: &'p Job,
     /// Number of the clone, from 0.
     pub clone: u32,
@@ -52,9 +51,9 @@ impl<'p> JobRun<'p> {
 
     /// The file at one of its addresses, and the offset within it.
     pub fn place(&self, address: u64) -> (String, u64) {
-        let (file, at) = (address >> self.place_bits, address & ((1 << self.place_bits) - 1));
+        let (file, offset) = (address >> self.place_bits, address & ((1 << self.place_bits) - 1));
         let path = self.job.paths(self.clone).into_iter().nth(file as usize);
-        (path.unwrap_or_default(), at)
+        (path.unwrap_or_default(), offset)
     }
 
     /// Number of its intervals that are not measured completely, because of its ramp or the search

@@ -2,14 +2,15 @@
 //!
 //! fio repeats a job `loops` times and reads back after each round, or, with `verify_backlog`,
 //! whenever enough writes have accumulated. Each switch between writing and reading back ends a
-//! part: the queue is drained first, so that no block is read while it is being written.
+//! part: the queue is drained first, so that no block is read while it is being written. Asserted:
+//! only issued writes are read back, and a round that is drawn again has the same operations.
 
 use std::sync::Arc;
 
 use workload::{After, BATCH_MAX, Op, OpKind, Source};
 
 use super::pieces::Pieces;
-use super::stream::{Outline, Stream};
+use super::stream::{OpStream, Outline};
 
 /// The writes of a clone that are read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +26,12 @@ pub(super) enum Checks {
 /// A clone's operations.
 #[derive(Debug)]
 pub(super) struct Rounds {
-    stream: Stream,
+    stream: OpStream,
     checks: Checks,
     /// Whether the files are emptied between rounds.
     empties: bool,
     /// Whether rounds are separated by reading back or emptying.
-    apart: bool,
+    has_breaks: bool,
     /// With `verify_only`: writes become reads, and nothing else is issued.
     only_reads: bool,
     phase: Phase,
@@ -41,7 +42,7 @@ pub(super) struct Rounds {
     /// Operations drawn since the beginning of the job.
     given: u64,
     /// The stream at the start of the round, for drawing the same operations again.
-    begin: Option<Box<Stream>>,
+    begin: Option<Box<OpStream>>,
     /// Operations issued before this part.
     issued_before: u64,
     /// Operations of the job issued in this round, without those that read back.
@@ -61,21 +62,21 @@ enum Phase {
         last: bool,
     },
     /// Draws this many operations of the round again and reads their writes back.
-    Again(Box<Stream>, u64),
+    Again(Box<OpStream>, u64),
 }
 
 impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
         let only_reads = outline.verify_only && outline.access.rw.writes();
         let overlaps = outline.may_overlap();
-        let apart = checks != Checks::None || empties;
-        let stream = Stream::new(Arc::new(outline));
+        let has_breaks = checks != Checks::None || empties;
+        let stream = OpStream::new(Arc::new(outline));
         let begin = (checks == Checks::Rounds && !overlaps).then(|| Box::new(stream.clone()));
         Rounds {
             stream,
             checks,
             empties,
-            apart,
+            has_breaks,
             only_reads,
             phase: Phase::Work,
             waiting: Pieces::new(overlaps),
@@ -91,7 +92,7 @@ impl Rounds {
     /// The next read of a job with `verify_only`.
     fn next_read(&mut self) -> Option<Op> {
         loop {
-            if let Some(read) = self.waiting.pop() {
+            if let Some((_, read)) = self.waiting.pop() {
                 self.read_back = (self.read_back.0 + 1, self.read_back.1 + u64::from(read.bytes));
                 return Some(read);
             }
@@ -122,7 +123,7 @@ impl Rounds {
             return self.next_read();
         }
         let op = match self.stream.draw() {
-            None if !self.apart && self.stream.next_pass() => self.stream.draw()?,
+            None if !self.has_breaks && self.stream.next_pass() => self.stream.draw()?,
             op => op?,
         };
         if op.kind != OpKind::Write {
@@ -147,7 +148,8 @@ impl Rounds {
             Phase::Work | Phase::Due => None,
             Phase::Batch { left, .. } => {
                 *left = left.checked_sub(1)?;
-                let check = self.waiting.pop()?;
+                let (number, check) = self.waiting.pop()?;
+                assert!(number <= self.issued_before, "only what was issued is read back");
                 self.stream.count_read_back(1, u64::from(check.bytes));
                 Some(check)
             }
@@ -189,7 +191,7 @@ impl Rounds {
 }
 
 /// The next write among at most `left` operations, as a read.
-fn next_check(stream: &mut Stream, left: &mut u64) -> Option<Op> {
+fn next_check(stream: &mut OpStream, left: &mut u64) -> Option<Op> {
     while *left > 0 {
         *left -= 1;
         let op = stream.draw()?;
@@ -202,9 +204,9 @@ fn next_check(stream: &mut Stream, left: &mut u64) -> Option<Op> {
 
 impl Source for Rounds {
     fn draw(&mut self, now: u64, out: &mut Vec<Op>) {
-        self.stream.at(now);
-        let most = if self.stream.is_timed() { 1 } else { BATCH_MAX };
-        while out.len() < most {
+        self.stream.set_now(now);
+        let batch_max = if self.stream.is_timed() { 1 } else { BATCH_MAX };
+        while out.len() < batch_max {
             let op = match self.phase {
                 Phase::Work => self.work(),
                 _ => self.check(),
@@ -223,13 +225,15 @@ impl Source for Rounds {
     }
 
     fn after(&mut self, issued: u64, over: bool) -> After {
+        let issued_since = self.issued_before..=self.given;
+        assert!(issued_since.contains(&issued), "what is issued was drawn, and stays issued");
         // A write that was drawn but never issued is not read back.
         self.waiting.retain_issued(issued);
         self.given = issued;
-        let drawn = issued - std::mem::replace(&mut self.issued_before, issued);
+        let count = issued - std::mem::replace(&mut self.issued_before, issued);
         match (&self.phase, self.checks) {
             (Phase::Work, _) => {
-                self.drawn += drawn;
+                self.drawn += count;
                 match self.checks_of_round(over) {
                     Some(check) => check,
                     None if over => After::End,
@@ -246,6 +250,10 @@ impl Source for Rounds {
                 After::More { emptied: false }
             }
             _ if over => After::End,
+            (Phase::Again(_, rest), _) => {
+                assert_eq!(*rest, 0, "a round drawn again has as many operations");
+                self.next_round()
+            }
             _ => self.next_round(),
         }
     }

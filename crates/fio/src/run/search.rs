@@ -3,7 +3,7 @@
 //!
 //! Each depth is tried for a window: it doubles from 1 until a window fails, then moves halfway
 //! between the deepest success and the shallowest failure. A successful window that leaves the
-//! depth unchanged ends the search. Statistics are reset, and the next successful window is the
+//! depth unchanged ends the search. The depth never falls below the deepest success (asserted). Statistics are reset, and the next successful window is the
 //! result. With `latency_run`, the search never ends but keeps adjusting.
 
 use rig::Ruling;
@@ -21,7 +21,6 @@ pub(super) struct Search {
     window_ns: u64,
     percentile: f64,
     goes_on: bool,
-    /// Maximum depth.
     depth_max: u32,
     depth: u32,
     /// The deepest success, and the shallowest failure.
@@ -80,8 +79,8 @@ impl Search {
         if now_ns.saturating_sub(self.began_ns) < self.window_ns {
             return Some(Ruling::GoOn);
         }
-        let kept = (self.seen - self.failed) as f64 * 100.0 / self.seen as f64;
-        if kept >= self.percentile {
+        let percent_in_time = (self.seen - self.failed) as f64 * 100.0 / self.seen as f64;
+        if percent_in_time >= self.percentile {
             Some(self.deeper(now_ns))
         } else {
             Some(self.shallower(now_ns).unwrap_or(Ruling::GoOn))
@@ -103,33 +102,36 @@ impl Search {
     }
 
     fn deeper(&mut self, now_ns: u64) -> Ruling {
-        let before = self.depth;
-        self.low = before;
-        if before + 1 == self.high {
+        let depth = self.depth;
+        self.low = depth;
+        if depth + 1 == self.high {
             self.stable += 1;
             if self.stable >= STABLE {
                 (self.high, self.stable) = (self.high + 1, 0);
             }
         }
         let next = if self.high == self.depth_max {
-            before.saturating_mul(2)
+            depth.saturating_mul(2)
         } else {
-            (before + self.high) / 2
+            (depth + self.high) / 2
         };
         self.depth = next.min(self.depth_max);
         self.new_window(now_ns);
-        match self.depth == before && !self.goes_on {
-            true if self.last => Ruling::End,
-            true => {
-                self.last = true;
-                Ruling::Reset
-            }
-            false if self.depth == before => Ruling::GoOn,
-            false => Ruling::Depth(self.depth),
+        if self.depth != depth {
+            Ruling::Depth(self.depth)
+        } else if self.goes_on {
+            Ruling::GoOn
+        } else if self.last {
+            Ruling::End
+        } else {
+            self.last = true;
+            Ruling::Reset
         }
     }
 
     fn new_window(&mut self, now_ns: u64) {
+        let depths = self.low..=self.depth_max;
+        assert!(depths.contains(&self.depth), "the depth is at least the deepest success");
         (self.began_ns, self.seen, self.failed) = (now_ns, 0, 0);
     }
 }

@@ -40,8 +40,8 @@ pub(super) fn extent(job: &Job, clone: u32, place: FileState) -> Option<(u64, u6
         (None, _) => rest,
     };
     if let Some(Amount::Percent(percent @ ..=99)) = job.space.size {
-        let whole = start.saturating_add(bytes);
-        bytes = Amount::Percent(percent).of(whole).min(bytes);
+        let end = start.saturating_add(bytes);
+        bytes = Amount::Percent(percent).bytes_of(end).min(bytes);
         bytes -= bytes % job.access.min_bs().max(1);
     }
     Some((start, if place.device { bytes.min(rest) } else { bytes }))
@@ -57,8 +57,8 @@ pub(super) fn fills(job: &Job) -> bool {
 fn share(job: &Job, place: FileState, all: u64) -> u64 {
     let least = job.access.min_bs().max(1);
     let count = place.count.max(1);
-    let more = all % count / least;
-    all / count + if place.index < more { least } else { 0 }
+    let leftover_blocks = all % count / least;
+    all / count + if place.index < leftover_blocks { least } else { 0 }
 }
 
 /// A size between two bounds, in whole blocks, drawn uniformly from the job's seed.
@@ -83,9 +83,9 @@ pub(super) fn first_byte(job: &Job, clone: u32, there: u64, is_device: bool) -> 
 /// after all steps.
 fn offset(job: &Job, clone: u32, there: u64) -> u64 {
     let space = &job.space;
-    let first = space.offset.of(there);
-    let steps = u64::from(clone).saturating_mul(space.offset_increment.of(there));
-    let start = first.saturating_add(steps);
+    let base = space.offset.bytes_of(there);
+    let steps = u64::from(clone).saturating_mul(space.offset_increment.bytes_of(there));
+    let start = base.saturating_add(steps);
     let shares = [space.offset, space.offset_increment];
     if !shares.iter().any(|amount| matches!(amount, Amount::Percent(1..))) {
         return start;

@@ -39,13 +39,14 @@ pub(super) fn perform<'p>(
     let (began_unix_ns, interval_ns) = (unix_ns(), interval_ns(clones));
     let steady = SteadyWatch::new(clones, interval_ns);
     let logs = clones.iter().map(|clone| op_log(clone, plan)).collect::<Result<_, _>>()?;
-    let mut seen = Seen { steady, logs };
+    let mut seen = StageObserver { steady, logs };
     let name = clones.first().map_or("", |clone| &clone.job.name);
     let stage =
         Stage { name, interval_ns: Some(interval_ns), by_job: true, intervals: Some(&mut seen) };
     let performance = rig.perform(jobs, stage)?;
+    assert_eq!(performance.jobs.len(), clones.len(), "every clone has a result");
     let mut whole = performance.whole;
-    let Seen { steady, logs } = seen;
+    let StageObserver { steady, logs } = seen;
     let results = clones.iter().zip(performance.jobs.into_iter().zip(logs)).zip(judgements);
     let mut runs = Vec::new();
     for (number, ((clone, (did, log)), judgement)) in (0..).zip(results) {
@@ -83,13 +84,13 @@ pub(super) fn idle<'p>(clone: &JobClone<'p>) -> JobRun<'p> {
 }
 
 /// Observes the jobs of a stage while they run.
-struct Seen {
+struct StageObserver {
     steady: SteadyWatch,
     /// The log of each clone.
     logs: Vec<OpLog>,
 }
 
-impl IntervalObserver for Seen {
+impl IntervalObserver for StageObserver {
     fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
         self.steady.interval(now_ns, jobs, end);
     }
@@ -111,8 +112,8 @@ fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
     let logs = &clone.job.logs;
     let prefix = [&logs.bw, &logs.iops, &logs.lat].into_iter().flatten().next();
     let directory = plan.globals.aux_path.as_deref().map_or(Path::new("."), Path::new);
-    let first = directory.join(prefix.map_or("", String::as_str));
-    let place = emit::directory_of(&first);
+    let prefix_path = directory.join(prefix.map_or("", String::as_str));
+    let place = emit::directory_of(&prefix_path);
     OpLog::within(place).map_err(|source| {
         RunError::Rig(RigError::Io {
             context: format!("create a log in {}", place.display()),
@@ -130,23 +131,25 @@ fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
 
 /// The clones of a job within a stage; empty if they ran in an earlier stage.
 fn waited_for(clones: &[&JobClone<'_>], job: Option<&Job>) -> Range<usize> {
-    let is = |clone: &&&JobClone<'_>| job.is_some_and(|job| std::ptr::eq(clone.job, job));
-    let first = clones.iter().position(|clone| is(&clone)).unwrap_or(0);
-    first..first + clones.iter().filter(is).count()
+    let Some(job) = job else { return 0..0 };
+    let mut jobs = clones.iter().map(|clone| clone.job);
+    let start = jobs.position(|other| std::ptr::eq(other, job)).unwrap_or(0);
+    let count = clones.iter().filter(|clone| std::ptr::eq(clone.job, job)).count();
+    start..start + count
 }
 
 /// A short interval that divides every requested average.
 fn interval_ns(clones: &[&JobClone<'_>]) -> u64 {
-    let asked = clones.iter().flat_map(|clone| {
+    let requested = clones.iter().flat_map(|clone| {
         let (logs, shown) = (&clone.job.logs, &clone.job.reporting);
         let steady = clone.job.steady.map(|steady| steady.interval).unwrap_or_default();
         [logs.average, shown.bw_avg_time, shown.iops_avg_time, steady]
     });
-    let common = asked.fold(0, |common, time| gcd(common, time.as_nanos() as u64));
+    let common = requested.fold(0, |common, time| gcd(common, time.as_nanos() as u64));
     let common = if common == 0 { LONGEST_INTERVAL_NS } else { common };
     let parts = common.div_ceil(LONGEST_INTERVAL_NS);
-    let even = (parts..=common).find(|parts| common.is_multiple_of(*parts));
-    (common / even.unwrap_or(parts)).max(SHORTEST_INTERVAL_NS)
+    let divisor = (parts..=common).find(|parts| common.is_multiple_of(*parts));
+    (common / divisor.unwrap_or(parts)).max(SHORTEST_INTERVAL_NS)
 }
 
 /// Nanoseconds since 1970.

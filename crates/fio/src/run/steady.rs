@@ -58,12 +58,12 @@ impl SteadySeen {
 
     /// Adds a window, and judges the last `ss_dur` if there are enough.
     fn add(&mut self, window: Window) {
-        let wanted = (self.asked.duration.as_micros() / self.asked.interval.as_micros()) as usize;
-        if self.windows.len() == wanted {
+        let count = (self.asked.duration.as_micros() / self.asked.interval.as_micros()) as usize;
+        if self.windows.len() == count {
             self.windows.remove(0);
         }
         self.windows.push(window);
-        if self.windows.len() < wanted {
+        if self.windows.len() < count {
             return;
         }
         let looked_at: fn(&Window) -> u64 = match self.asked.criterion {
@@ -73,7 +73,7 @@ impl SteadySeen {
         };
         let values: Vec<f64> = self.windows.iter().map(|w| looked_at(w) as f64).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let found = if self.asked.slope {
+        let measure = if self.asked.slope {
             self.slope = slope(&values);
             self.slope
         } else {
@@ -81,8 +81,8 @@ impl SteadySeen {
             self.deviation
         };
         let (limit, criterion) = match self.asked.limit {
-            Threshold::Percent(limit) => (limit, 100.0 * found / mean),
-            Threshold::Absolute(limit) => (limit, found),
+            Threshold::Percent(limit) => (limit, 100.0 * measure / mean),
+            Threshold::Absolute(limit) => (limit, measure),
         };
         self.criterion = criterion;
         // No operations are not steady: 0/0 is not a number.
@@ -103,12 +103,12 @@ fn slope(values: &[f64]) -> f64 {
 #[derive(Debug, Default)]
 pub(super) struct SteadyWatch {
     interval_ns: u64,
-    groups: Vec<Group>,
+    groups: Vec<SteadyGroup>,
 }
 
 /// Jobs that are judged together.
 #[derive(Debug)]
-struct Group {
+struct SteadyGroup {
     /// Numbers of the jobs in their stage.
     members: Vec<u32>,
     seen: SteadySeen,
@@ -121,7 +121,7 @@ struct Group {
 
 impl SteadyWatch {
     pub(super) fn new(clones: &[&JobClone<'_>], interval_ns: u64) -> SteadyWatch {
-        let mut groups: Vec<(Option<u32>, Group)> = Vec::new();
+        let mut groups: Vec<(Option<u32>, SteadyGroup)> = Vec::new();
         for (number, clone) in (0..).zip(clones) {
             let Some(asked) = clone.job.steady else { continue };
             let key = clone.job.reporting.group.then_some(clone.job.group);
@@ -130,7 +130,7 @@ impl SteadyWatch {
                 continue;
             }
             let schedule = &clone.job.schedule;
-            let group = Group {
+            let group = SteadyGroup {
                 members: vec![number],
                 seen: SteadySeen::new(asked),
                 ramped: !schedule.ramp_time.is_zero() || schedule.ramp_size > 0,
@@ -163,17 +163,17 @@ impl IntervalObserver for SteadyWatch {
     }
 }
 
-impl Group {
+impl SteadyGroup {
     /// The next window, once complete.
     fn window(&mut self, jobs: &[JobSeen], interval_ns: u64) -> Option<Window> {
         let mine = || self.members.iter().filter_map(|job| jobs.get(*job as usize));
-        let first = self.next.or_else(|| {
+        let start = self.next.or_else(|| {
             let begins = mine().filter_map(|job| Some(job.intervals.first()?.index)).min()?;
             let ramp = self.seen.asked.ramp.as_nanos() as u64 / interval_ns;
             Some(begins + u64::from(self.ramped) + ramp)
         })?;
-        self.next = Some(first);
-        let end = first + self.per_window;
+        self.next = Some(start);
+        let end = start + self.per_window;
         // A job that has not started does nothing.
         let goes_on = mine().any(|job| job.closed >= end && job.closed < u64::MAX);
         if !goes_on || mine().any(|job| job.closed > 0 && job.closed < end) {
@@ -182,7 +182,7 @@ impl Group {
         self.next = Some(end);
         let mut sums = (0, 0, 0);
         for job in mine() {
-            let from = job.intervals.partition_point(|interval| interval.index < first);
+            let from = job.intervals.partition_point(|interval| interval.index < start);
             let inside = job.intervals[from..].iter().take_while(|i| i.index < end);
             // Reads, writes and trims; flushes do not count.
             let kinds = inside.flat_map(|i| [i.kinds[0], i.kinds[1], i.kinds[3]]);
@@ -214,7 +214,7 @@ mod tests {
 
     fn watch(asked: Steady, members: Vec<u32>) -> SteadyWatch {
         let seen = SteadySeen::new(asked);
-        let group = Group { members, seen, ramped: false, per_window: 10, next: None };
+        let group = SteadyGroup { members, seen, ramped: false, per_window: 10, next: None };
         SteadyWatch { interval_ns: 100_000_000, groups: vec![group] }
     }
 

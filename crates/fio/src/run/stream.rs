@@ -3,7 +3,8 @@
 //!
 //! A pass ends when it has moved `size` bytes, when the job has reached its limit, or when no file
 //! has room for another operation. Another one follows as long as loops are left, or with `io_size`
-//! until that amount has been moved. Pure, and deterministic from the seed. The upper bits of an
+//! until that amount has been moved. No job exceeds the bound of its outline, from which its plan is
+//! made; each pass asserts it. Pure, and deterministic from the seed. The upper bits of an
 //! address are the file's number, the lower ones the offset in that file ([`rig::place_bits`]).
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use workload::{Op, OpKind, Open, Pace};
 
 use super::positions::below;
 use super::turn::Turn;
-use super::walk::{Jump, READ, Span, TRIM, WRITE, Walk};
+use super::walk::{FileWalk, Jump, READ, Span, TRIM, WRITE};
 use crate::{Access, FileService, Rw};
 
 /// Read, write, trim, in the order of [`crate::PerKind`].
@@ -69,12 +70,11 @@ impl Outline {
     /// Maximum bytes moved in one direction; `None` if only time ends the job.
     pub(super) fn bytes_max(&self) -> Option<u64> {
         let block = self.access.max_bs().max(1);
-        let whole = |bytes: u64| bytes.checked_next_multiple_of(block).unwrap_or(u64::MAX);
+        let loop_bytes = self.limit_bytes.checked_next_multiple_of(block).unwrap_or(u64::MAX);
         let loops = u64::from(self.loops);
         // The last operation may exceed the limit.
         let excess = if self.access.min_bs() == block { 0 } else { block };
-        let moved = whole(self.limit_bytes).saturating_mul(loops).saturating_add(excess);
-        (!self.time_based).then_some(moved)
+        (!self.time_based).then(|| loop_bytes.saturating_mul(loops).saturating_add(excess))
     }
 
     /// Whether an operation of a round may overlap an earlier one.
@@ -130,9 +130,9 @@ impl Throttle {
 
 /// One clone's operations.
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
+pub(super) struct OpStream {
     outline: Arc<Outline>,
-    walks: Vec<Walk>,
+    walks: Vec<FileWalk>,
     turn: Turn,
     /// Loops after this pass.
     loops_left: u32,
@@ -161,14 +161,14 @@ pub(super) struct Stream {
     now_ns: u64,
 }
 
-impl Stream {
+impl OpStream {
     /// The stream at the start of its first pass.
-    pub(super) fn new(outline: Arc<Outline>) -> Stream {
-        let walk = |(i, span): (usize, &Span)| {
-            Walk::new(&outline.access, outline.seed ^ (i as u64).rotate_left(48), *span)
-        };
-        Stream {
-            walks: outline.files.iter().enumerate().map(walk).collect(),
+    pub(super) fn new(outline: Arc<Outline>) -> OpStream {
+        let walks = outline.files.iter().enumerate().map(|(i, span)| {
+            FileWalk::new(&outline.access, outline.seed ^ (i as u64).rotate_left(48), *span)
+        });
+        OpStream {
+            walks: walks.collect(),
             turn: Turn::new(outline.service, outline.files.len(), outline.open_max),
             loops_left: outline.loops.saturating_sub(1),
             issued_bytes: [0; 3],
@@ -210,9 +210,9 @@ impl Stream {
 
     /// Sets the time of the next draw, nanoseconds since the job began.
     #[inline]
-    pub(super) fn at(&mut self, now: u64) {
+    pub(super) fn set_now(&mut self, now_ns: u64) {
         if self.is_timed() {
-            self.now_ns = now;
+            self.now_ns = now_ns;
         }
     }
 
@@ -251,6 +251,8 @@ impl Stream {
     /// Starts another pass, if one follows.
     #[cold]
     pub(super) fn next_pass(&mut self) -> bool {
+        let bytes_max = self.outline.bytes_max().unwrap_or(u64::MAX);
+        assert!(self.issued_bytes[WRITE] <= bytes_max, "a job writes no more than its bound");
         if !self.has_next_pass(0) {
             return false;
         }
@@ -260,10 +262,10 @@ impl Stream {
         (self.pass_bytes, self.counted_bytes, self.zone_bytes) = (0, 0, 0);
         (self.pass_is_over, self.flushed) = (false, false);
         self.turn.restart();
-        self.walks.iter_mut().for_each(Walk::restart);
+        self.walks.iter_mut().for_each(FileWalk::restart);
         if self.outline.access.passes_repeat {
             self.rng = Xoshiro256PlusPlus::seed_from_u64(self.outline.seed);
-            self.walks.iter_mut().for_each(Walk::repeat);
+            self.walks.iter_mut().for_each(FileWalk::repeat);
         }
         true
     }
@@ -311,8 +313,8 @@ impl Stream {
                 walk.enter_zone(zone, &mut self.zone_bytes, kind);
             }
             let renews = outline.time_based || self.turn.is_by_popularity();
-            let drawn = walk.next(&outline.access, kind, (jump, wraps, renews), &mut self.rng);
-            match drawn {
+            let extent = walk.next(&outline.access, kind, (jump, wraps, renews), &mut self.rng);
+            match extent {
                 Some((offset, bytes)) => return Some(self.count(kind, place | offset, bytes)),
                 None if self.turn.is_by_popularity() => walk.rewind(),
                 None => self.turn.end(file),
@@ -341,8 +343,8 @@ impl Stream {
     /// flushes, too.
     #[inline]
     fn flush_is_due(&self) -> bool {
-        let due = |every: &u32| *every > 0 && self.writes.is_multiple_of(*every);
-        self.writes > 0 && !self.flushed && self.outline.flush_every.iter().any(due)
+        let mut periods = self.outline.flush_every.into_iter().filter(|period| *period > 0);
+        self.writes > 0 && !self.flushed && periods.any(|period| self.writes.is_multiple_of(period))
     }
 
     /// The direction of the next operation on a file, as an index.
@@ -360,9 +362,9 @@ impl Stream {
                 }
             }
             Rw::ReadWrite | Rw::RandRw => {
-                let read =
+                let is_read =
                     below(&mut self.rng, 100) < u64::from(self.outline.access.mix_read_percent);
-                let drawn = usize::from(!read);
+                let drawn = if is_read { READ } else { WRITE };
                 if let Some(rates) = self.outline.rates {
                     // A direction behind its rate takes its turn, else the one that is due first.
                     let due_ns = |kind: usize| self.issued_bytes[kind] as f64 * 1e9 / rates[kind];
@@ -380,9 +382,9 @@ impl Stream {
     /// with `rw=randread:n`.
     #[inline]
     fn jump(&mut self) -> Jump {
-        let every = self.outline.access.random_every;
+        let period = self.outline.access.random_every;
         self.in_row += 1;
-        if self.in_row < every {
+        if self.in_row < period {
             return Jump::Follow;
         }
         self.in_row = 0;

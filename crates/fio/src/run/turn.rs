@@ -1,7 +1,8 @@
 //! The file of the next operation: `file_service_type`.
 //!
 //! A file without room for another operation is done for the rest of the pass, unless files are
-//! chosen by popularity. Only `openfiles` files are open at once; the others wait until one is done.
+//! chosen by popularity. Only `openfiles` files are open at once; the others wait until one is done:
+//! asserted for each pass.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use workload::Zipf;
@@ -48,6 +49,8 @@ impl Turn {
 
     /// Starts another pass.
     pub(super) fn restart(&mut self) {
+        let open = self.open.iter().filter(|is_open| **is_open).count();
+        assert_eq!(self.openings + open, self.open_max, "an ended file is closed");
         self.done.fill(false);
         self.open.fill(false);
         (self.done_count, self.openings, self.current) = (0, self.open_max, None);

@@ -40,10 +40,10 @@ impl Span {
     /// beyond the file; zones go through the whole file.
     pub(super) fn reach(&self, access: &Access) -> Region {
         let start = self.start.min(self.again);
-        let last = self.start.max(self.again).saturating_add(self.bytes);
+        let last_end = self.start.max(self.again).saturating_add(self.bytes);
         let end = match access.zone {
             Some(_) => self.file_end,
-            None => last.saturating_add(access.max_bs()).min(self.file_end),
+            None => last_end.saturating_add(access.max_bs()).min(self.file_end),
         };
         Region { start, bytes: end.saturating_sub(start) }
     }
@@ -60,7 +60,7 @@ pub(super) enum Jump {
 
 /// The position in one file.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(super) struct FileWalk {
     span: Span,
     /// Start of the current zone, or of the part.
     start: u64,
@@ -73,12 +73,12 @@ pub(super) struct Walk {
     places: Option<Positions>,
 }
 
-impl Walk {
-    pub(super) fn new(access: &Access, seed: u64, span: Span) -> Walk {
+impl FileWalk {
+    pub(super) fn new(access: &Access, seed: u64, span: Span) -> FileWalk {
         let places = (access.rw.random())
             .then(|| Positions::new(access, Places::new(access, span.bytes), seed));
         let start = span.start;
-        Walk { span, start, next: [start; 3], last: [None; 3], trimmed: 0, places }
+        FileWalk { span, start, next: [start; 3], last: [None; 3], trimmed: 0, places }
     }
 
     /// Returns to the start of the part, for another pass.
@@ -218,8 +218,8 @@ impl Walk {
         }
         let Some(Positions::Mapped(map, _)) = &mut self.places else { return Some(bytes) };
         let block = access.blocks.each()[kind].min().max(1);
-        let free = map.take(place / block, bytes.div_ceil(block)) * block;
-        Some(bytes.min(free))
+        let room = map.take(place / block, bytes.div_ceil(block)) * block;
+        Some(bytes.min(room))
     }
 
     /// The offset that follows the last operation of this direction, from the start of the zone.
@@ -241,12 +241,14 @@ impl Walk {
         if place == 0 || add == 0 {
             return Some(place);
         }
-        let stepped = place.wrapping_add_signed(add);
+        let next_place = place.wrapping_add_signed(add);
         // As in fio, steps wrap around at the end of the file.
-        Some(match stepped >= file_end {
-            false => stepped,
-            true if add > 0 => self.start,
-            true => last_end.wrapping_add_signed(add),
+        Some(if next_place < file_end {
+            next_place
+        } else if add > 0 {
+            self.start
+        } else {
+            last_end.wrapping_add_signed(add)
         })
     }
 }
@@ -264,23 +266,23 @@ fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPl
     }
     // Draws until a size fits. The smallest fits, but may have no share.
     for _ in 0..DRAWS_MAX {
-        let drawn = match blocks {
+        let size = match blocks {
             Blocks::Fixed(bytes) => *bytes,
             Blocks::Range { min, max } => (*min as f64 + *max as f64 * unit(rng)) as u64,
             Blocks::Split(shares) => {
                 let draw = below(rng, 100) as u32;
                 let mut sum = 0;
                 // As in fio, one that does not fit gives its turn to the next.
-                let drawn = shares.iter().find(|share| {
+                let size = shares.iter().find(|share| {
                     sum += share.percent;
                     draw < sum && share.bytes <= room
                 });
-                drawn.or(shares.last())?.bytes
+                size.or(shares.last())?.bytes
             }
         };
-        let least = blocks.min().max(1);
-        let whole = if access.bs_unaligned { drawn } else { drawn / least * least };
-        let bytes = whole.clamp(least, blocks.max().max(least));
+        let min = blocks.min().max(1);
+        let rounded = if access.bs_unaligned { size } else { size / min * min };
+        let bytes = rounded.clamp(min, blocks.max().max(min));
         if bytes <= room && bytes > 0 {
             return Some(bytes);
         }

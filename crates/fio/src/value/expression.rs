@@ -23,7 +23,7 @@ pub(crate) enum Unit {
 
 /// Evaluates an expression to bytes or microseconds. A negative result is an error.
 pub(crate) fn evaluate(text: &str, unit: Unit) -> Parsed<u64> {
-    let mut reader = Reader { rest: text, whole: text, unit, depth: 0, suffixed: false };
+    let mut reader = ExpressionReader { rest: text, whole: text, unit, depth: 0, suffixed: false };
     let value = reader.sum()?;
     if !reader.rest.trim_start().is_empty() {
         return Err(reader.wrong());
@@ -75,15 +75,14 @@ impl Term {
     }
 
     fn power(self, other: Term) -> Option<Term> {
-        let exact = |a: i64, b: i64| a.checked_pow(u32::try_from(b).ok()?);
         match (self.whole, other.whole) {
-            (Some(a), Some(b)) if b >= 0 => exact(a, b).map(Term::whole),
+            (Some(a), Some(b)) if b >= 0 => a.checked_pow(u32::try_from(b).ok()?).map(Term::whole),
             _ => Term::real(libm::pow(self.real, other.real)),
         }
     }
 }
 
-struct Reader<'a> {
+struct ExpressionReader<'a> {
     rest: &'a str,
     whole: &'a str,
     unit: Unit,
@@ -91,7 +90,7 @@ struct Reader<'a> {
     suffixed: bool,
 }
 
-impl Reader<'_> {
+impl ExpressionReader<'_> {
     fn wrong(&self) -> String {
         match self.rest.trim_start() {
             "" => format!("'{}' is incomplete", self.whole),
@@ -106,18 +105,18 @@ impl Reader<'_> {
     /// Takes the next character if it is one of `some`.
     fn take(&mut self, some: &str) -> Option<char> {
         let rest = self.rest.trim_start();
-        let next = rest.chars().next().filter(|c| some.contains(*c))?;
-        self.rest = &rest[next.len_utf8()..];
-        Some(next)
+        let c = rest.chars().next().filter(|c| some.contains(*c))?;
+        self.rest = &rest[c.len_utf8()..];
+        Some(c)
     }
 
     fn sum(&mut self) -> Parsed<Term> {
         let mut value = self.product()?;
         while let Some(sign) = self.take("+-") {
-            let other = self.product()?;
+            let right = self.product()?;
             value = match sign {
-                '+' => value.with(other, i64::checked_add, |a, b| a + b),
-                _ => value.with(other, i64::checked_sub, |a, b| a - b),
+                '+' => value.with(right, i64::checked_add, |a, b| a + b),
+                _ => value.with(right, i64::checked_sub, |a, b| a - b),
             }
             .ok_or_else(|| self.large())?;
         }
@@ -131,13 +130,13 @@ impl Reader<'_> {
             let combined = if let Some(unit) = self.suffix() {
                 value.times(Term::whole(unit))
             } else if let Some(sign) = self.take("*/") {
-                let other = self.power()?;
-                if sign == '/' && other.real == 0.0 {
+                let right = self.power()?;
+                if sign == '/' && right.real == 0.0 {
                     return Err(format!("'{}' divides by zero", self.whole));
                 }
                 match sign {
-                    '*' => value.times(other),
-                    _ => value.with(other, i64::checked_div, |a, b| a / b),
+                    '*' => value.times(right),
+                    _ => value.with(right, i64::checked_div, |a, b| a / b),
                 }
             } else {
                 return Ok(value);
@@ -197,8 +196,8 @@ impl Reader<'_> {
         let rest = self.rest.trim_start();
         let hex = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X"));
         let (text, radix) = hex.map_or((rest, 10), |digits| (digits, 16));
-        let fits = |c: char| c.is_digit(radix) || (radix == 10 && c == '.');
-        let end = text.find(|c| !fits(c)).unwrap_or(text.len());
+        let end = text.find(|c: char| !(c.is_digit(radix) || radix == 10 && c == '.'));
+        let end = end.unwrap_or(text.len());
         let (digits, rest) = text.split_at(end);
         let term = if digits.contains('.') {
             digits.parse().ok().and_then(Term::real)

@@ -30,6 +30,14 @@ pub(crate) fn put<T>(place: &mut T, value: T) -> Parsed<()> {
     Ok(())
 }
 
+fn within<T: PartialOrd + std::fmt::Display>(number: T, low: T, high: T) -> Parsed<T> {
+    if (&low..=&high).contains(&&number) {
+        Ok(number)
+    } else {
+        Err(format!("{number} is not within {low} to {high}"))
+    }
+}
+
 /// The value of one option, with the context needed to parse it.
 pub(crate) struct Value<'a> {
     /// The text after the `=`; `None` for an option alone.
@@ -74,8 +82,8 @@ impl<'a> Value<'a> {
         match words.iter().find(|(name, _)| *name == word) {
             Some((_, value)) => Ok(*value),
             None => {
-                let known: Vec<_> = words.iter().map(|(name, _)| *name).collect();
-                Err(format!("'{word}' is not one of {}", known.join(", ")))
+                let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
+                Err(format!("'{word}' is not one of {}", names.join(", ")))
             }
         }
     }
@@ -86,7 +94,6 @@ impl<'a> Value<'a> {
         Some(rest.trim()).filter(|rest| !rest.is_empty())
     }
 
-    /// Bytes.
     pub fn bytes(&self) -> Parsed<u64> {
         self.size(self.text()?)?.bytes()
     }
@@ -117,12 +124,7 @@ impl<'a> Value<'a> {
 
     /// A whole number from `low` to `high`, with fio's suffixes.
     pub fn count(&self, low: u64, high: u64) -> Parsed<u64> {
-        let number = self.bytes()?;
-        if (low..=high).contains(&number) {
-            Ok(number)
-        } else {
-            Err(format!("{number} is not within {low} to {high}"))
-        }
+        within(self.bytes()?, low, high)
     }
 
     /// The same with 32 bits.
@@ -132,12 +134,7 @@ impl<'a> Value<'a> {
 
     /// A whole number without suffix that may be negative.
     pub fn signed(&self, low: i64, high: i64) -> Parsed<i64> {
-        let number = integer(self.text()?)?;
-        if (low..=high).contains(&number) {
-            Ok(number)
-        } else {
-            Err(format!("{number} is not within {low} to {high}"))
-        }
+        within(integer(self.text()?)?, low, high)
     }
 
     /// A time; a bare number counts `unit`s.

@@ -44,7 +44,7 @@ pub(crate) fn size(text: &str, kb: u64) -> Parsed<Number> {
         "z" => return Err(format!("'{text}': zones of zoned devices are not supported")),
         _ => {}
     }
-    let other = if kb == 1000 { 1024 } else { 1000 };
+    let other_base = if kb == 1000 { 1024 } else { 1000 };
     let (base, power) = match suffix.as_str() {
         "" | "b" => (1, 0),
         _ => {
@@ -52,7 +52,7 @@ pub(crate) fn size(text: &str, kb: u64) -> Parsed<Number> {
             let power = "kmgtp".find(letter).ok_or_else(|| no_size(text))? as u32 + 1;
             match &suffix[1..] {
                 "" | "b" => (kb, power),
-                "ib" => (other, power),
+                "ib" => (other_base, power),
                 _ => return Err(no_size(text)),
             }
         }
@@ -91,8 +91,8 @@ pub(crate) fn time(text: &str, unit: Duration) -> Parsed<Duration> {
     };
     let nanos = u128::from(number) * one.as_nanos();
     // A hundred years: more is a typing error, and the limit keeps sums of times below 64 bits.
-    let most = 100 * 365 * 86_400 * 1_000_000_000u128;
-    if nanos > most {
+    let nanos_max = 100 * 365 * 86_400 * 1_000_000_000u128;
+    if nanos > nanos_max {
         Err(format!("'{text}' is more than a hundred years"))
     } else {
         Ok(Duration::from_nanos(nanos as u64))

@@ -20,8 +20,8 @@ pub(crate) fn pattern(value: &Value) -> Parsed<Motif> {
     while !rest.is_empty() {
         rest = match rest.as_bytes()[0] {
             b'"' => {
-                let (inside, after) = quoted(rest, '"')?;
-                motif.bytes.extend(inside.as_bytes());
+                let (literal, after) = quoted(rest, '"')?;
+                motif.bytes.extend(literal.as_bytes());
                 after
             }
             b'\'' => {
@@ -44,8 +44,8 @@ pub(crate) fn pattern(value: &Value) -> Parsed<Motif> {
 }
 
 fn wrong(rest: &str) -> String {
-    let shown: String = rest.chars().take(40).collect();
-    format!("'{shown}' is not a pattern; write for example 0xdeadbeef, \"text\" or %o")
+    let excerpt: String = rest.chars().take(40).collect();
+    format!("'{excerpt}' is not a pattern; write for example 0xdeadbeef, \"text\" or %o")
 }
 
 /// The text between quotes, and the text after them.
@@ -69,9 +69,9 @@ fn number<'a>(rest: &'a str, bytes: &mut Vec<u8>) -> Parsed<&'a str> {
         end -= 1;
     }
     let number: i32 = rest[..end].parse().map_err(|_| wrong(rest))?;
-    let all = number.to_le_bytes();
-    let used = all.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
-    bytes.extend(&all[..used]);
+    let word = number.to_le_bytes();
+    let length = word.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
+    bytes.extend(&word[..length]);
     Ok(&rest[end..])
 }
 
@@ -80,14 +80,14 @@ fn hex<'a>(digits: &'a str, bytes: &mut Vec<u8>) -> Option<&'a str> {
     if end > 1 && digits[end..].starts_with(['x', 'X']) && digits[..end].ends_with('0') {
         end -= 1;
     }
-    let (mut here, after) = digits.split_at(end);
-    if here.is_empty() {
+    let (mut head, after) = digits.split_at(end);
+    if head.is_empty() {
         return None;
     }
-    while !here.is_empty() {
-        let (byte, more) = here.split_at(2 - here.len() % 2);
+    while !head.is_empty() {
+        let (byte, more) = head.split_at(2 - head.len() % 2);
         bytes.push(u8::from_str_radix(byte, 16).ok()?);
-        here = more;
+        head = more;
     }
     Some(after)
 }

@@ -40,7 +40,7 @@ fn separator(text: &str) -> Option<usize> {
 /// fio, the result is sorted by ascending percentage.
 pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
     let mut shares = Vec::new();
-    let mut open = Vec::new();
+    let mut open_shares = Vec::new();
     for entry in text.split(':').filter(|entry| !entry.trim().is_empty()) {
         if shares.len() == SIZES_MAX {
             return Err(format!("has more than {SIZES_MAX} sizes"));
@@ -50,7 +50,7 @@ pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
         let percent = match percent.trim() {
             // fio does not distinguish an explicit 0 from a missing percentage.
             "" | "0" => {
-                open.push(shares.len());
+                open_shares.push(shares.len());
                 0
             }
             percent => percentage(percent)?,
@@ -61,9 +61,9 @@ pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
     if sum > 100 {
         return Err(format!("percentages add up to {sum}"));
     }
-    let left = (100 - sum).checked_div(open.len() as u32).unwrap_or(0);
-    for index in open {
-        shares[index].percent = left;
+    let share = (100 - sum).checked_div(open_shares.len() as u32).unwrap_or(0);
+    for index in open_shares {
+        shares[index].percent = share;
     }
     shares.sort_by_key(|share| share.percent);
     Ok(shares)
@@ -105,22 +105,22 @@ impl ZonePercent {
     /// `60/10:40/90`; zones without a size share the rest of the file.
     pub(crate) fn list(text: &str) -> Parsed<Vec<ZonePercent>> {
         let zones = access_shares(text)?;
-        let given = |size: &str| match size {
+        let sizes = zones.iter().map(|(_, size)| match *size {
             "" | "0" => Ok(None),
             size => percentage(size).map(Some),
-        };
-        let sizes = zones.iter().map(|zone| given(zone.1)).collect::<Parsed<Vec<_>>>()?;
+        });
+        let sizes = sizes.collect::<Parsed<Vec<_>>>()?;
         let sum: u32 = sizes.iter().flatten().sum();
         if sum > 100 {
             return Err(format!("sizes add up to {sum}%"));
         }
         let open = sizes.iter().filter(|size| size.is_none()).count() as u32;
-        let left = (100 - sum).checked_div(open).unwrap_or(0);
-        let zone = |((access_percent, _), size): (&(u32, &str), &Option<u32>)| ZonePercent {
+        let share = (100 - sum).checked_div(open).unwrap_or(0);
+        let zones = zones.iter().zip(&sizes).map(|((access_percent, _), size)| ZonePercent {
             access_percent: *access_percent,
-            size_percent: size.unwrap_or(left),
-        };
-        Ok(zones.iter().zip(&sizes).map(zone).collect())
+            size_percent: size.unwrap_or(share),
+        });
+        Ok(zones.collect())
     }
 }
 
@@ -136,15 +136,18 @@ impl ZoneBytes {
 }
 
 /// `1.2` or `1.2:0.5`: the parameter of a distribution and its centre.
-fn spread(text: Option<&str>, usual: f64) -> Parsed<Spread> {
-    let Some(text) = text else { return Ok(Spread { value: usual, center: None }) };
-    let number = |text: &str| match text.trim().parse::<f64>() {
+fn finite(text: &str) -> Parsed<f64> {
+    match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
         _ => Err(format!("'{text}' is not a number")),
-    };
+    }
+}
+
+fn spread(text: Option<&str>, usual: f64) -> Parsed<Spread> {
+    let Some(text) = text else { return Ok(Spread { value: usual, center: None }) };
     let (value, center) = match text.split_once(':') {
-        Some((value, center)) => (number(value)?, Some(number(center)?)),
-        None => (number(text)?, None),
+        Some((value, center)) => (finite(value)?, Some(finite(center)?)),
+        None => (finite(text)?, None),
     };
     match center {
         Some(center) if !(0.0..=1.0).contains(&center) => {
