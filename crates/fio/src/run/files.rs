@@ -169,7 +169,9 @@ impl PlanFiles {
         let overwrites = job.files.overwrite && !is_new;
         // Nor does fio extend a file by mapping it.
         let maps = job.engine == Engine::Mmap && rw.writes();
-        let needs_content = (rw.reads() || overwrites || maps) && !follows;
+        // What is only created, on opening, is never opened.
+        let is_unmade = job.files.create_on_open && job.files.create_only;
+        let needs_content = (rw.reads() || overwrites || maps) && !follows && !is_unmade;
         if needs_content && !plan.content {
             let block_bytes = job.access.blocks.write.max();
             plan.filling = Filling { content: content::laid_out(job), block_bytes };

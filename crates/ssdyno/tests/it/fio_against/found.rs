@@ -104,6 +104,14 @@ fn jobs_that_only_create_files_are_in_the_results() {
 }
 
 #[test]
+fn what_is_created_on_opening_is_not_there_without_it() {
+    let place = place();
+    let words = ["--size=64k", "--create_on_open=1", "--create_only=1", "--filename=absent"];
+    ssdyno(place.path(), &words);
+    assert!(!place.path().join("absent").exists());
+}
+
+#[test]
 fn a_share_of_the_files_below_a_block_is_refused() {
     let place = place();
     let words = ["--size=5k", "--bs=4k", "--io_size=50%"];

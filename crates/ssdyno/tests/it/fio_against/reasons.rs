@@ -203,16 +203,21 @@ fn unpaired(log: &[Logged]) -> usize {
     missing(&trims, &writes) + missing(&writes, &trims)
 }
 
-/// Whether fio wrote to a place more often than there are files and loops.
+/// Whether fio wrote to a place more often than there are files and loops, or than there are files
+/// before it began to read back.
 fn writes_twice(case: &Case, pair: &Pair) -> bool {
     let number = |name| case.value(0, name).and_then(bytes).unwrap_or(1);
-    let once = number("nrfiles") * number("loops");
-    logs(case, pair, true).iter().any(|log| {
+    let (files, loops) = (number("nrfiles"), number("loops"));
+    let is_over = |log: &[Logged], once: u64| {
         let writes = || log.iter().filter(|logged| logged.0 == 1);
         writes().any(|(_, _, at)| {
             let over = writes().filter(|(_, bytes, offset)| (*offset..offset + bytes).contains(at));
             over.count() as u64 > once
         })
+    };
+    logs(case, pair, true).iter().any(|log| {
+        let first_read = log.iter().position(|logged| logged.0 == 0).unwrap_or(log.len());
+        is_over(log, files * loops) || is_over(&log[..first_read], files)
     })
 }
 
