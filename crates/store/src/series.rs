@@ -67,7 +67,15 @@ pub(crate) fn unpack_onto(series: &mut Series, points: usize, data: &[u8]) -> Re
     for column in &mut series.columns {
         column.values.resize(past + points, None);
     }
+    assert_grown(series, past + points);
     Ok(())
+}
+
+/// Asserts that a series has only grown: as many values of each column as times.
+fn assert_grown(series: &Series, points: usize) {
+    let lengths = series.columns.iter().map(|column| column.values.len());
+    let is_whole = lengths.chain([series.t_ns.len()]).all(|length| length == points);
+    assert!(is_whole, "{}: not {points} times and values of each column", series.name);
 }
 
 fn column_of<'a>(series: &'a mut Series, name: &str, unit: Unit) -> &'a mut Column {
@@ -84,7 +92,6 @@ pub(crate) fn pack_values(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-/// Unpacks values.
 pub(crate) fn unpack_values(data: &[u8]) -> Result<Vec<f64>, Torn> {
     let (values, rest) = data.as_chunks();
     match rest {
@@ -96,6 +103,17 @@ pub(crate) fn unpack_values(data: &[u8]) -> Result<Vec<f64>, Torn> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "a: not 2 times and values of each column")]
+    fn a_column_that_lost_a_value_is_our_own_error() {
+        let mut series = Series::new("a", 0, 0);
+        series.push(1, &[("rate", Unit::BytesPerSecond, Some(1.0))]);
+        series.push(2, &[("rate", Unit::BytesPerSecond, Some(2.0))]);
+        series.columns[0].values.truncate(1);
+        assert_grown(&series, 2);
+    }
+
     use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
 

@@ -147,8 +147,14 @@ impl Store {
             rows::put_metrics(tx, number, &run.metrics)?;
             Ok(number)
         })?;
-        self.begun.insert(number, Live::default());
+        self.add_begun(number);
         Ok(number)
+    }
+
+    fn add_begun(&mut self, number: i64) {
+        let last = self.begun.last_key_value().map_or(0, |(last, _)| *last);
+        assert!(number > last, "run {number} begins after run {last}: a number was used again");
+        self.begun.insert(number, Live::default());
     }
 
     /// Stores one interval of a run begun by this process. Points are written about once a second;
@@ -473,4 +479,18 @@ fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::
     let number = rows::insert(tx, None, Kind::of_import(run), entry)?;
     put_all(tx, number, entry, run)?;
     Ok(Entered { number, news: if conflict { News::Conflict } else { News::New } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "run 7 begins after run 7: a number was used again")]
+    fn a_number_that_is_used_again_is_our_own_error() {
+        let place = tempfile::tempdir().expect("a directory");
+        let mut store = Store::open(Some(&place.path().join("runs"))).expect("a store");
+        store.add_begun(7);
+        store.add_begun(7);
+    }
 }

@@ -1,5 +1,6 @@
 //! Reads the graph from the kernel: layers from sysfs and ioctls, users from the mounts of every
-//! namespace, the active file systems, swap, and the devices that hold others.
+//! namespace, the active file systems, swap, and the devices that hold others. Asserted: every edge
+//! ends at a device of the graph.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -50,10 +51,22 @@ impl Graph {
         swaps(machine).iter().for_each(|swap| graph.add_swap(swap));
         graph.add_layers();
         graph.add_metadata();
+        graph.assert_ends();
         let mounts = Mounts::read(machine);
         let root = Walk::new(machine, &mounts).under_path(Path::new("/")).passed;
         graph.root = root;
         graph
+    }
+
+    /// Asserts that each layer and each use ends at a device of the graph.
+    fn assert_ends(&self) {
+        let users = self.uses.iter().filter_map(|use_| match use_.user {
+            User::Device { number, .. } | User::Metadata { of: number } => Some(number),
+            _ => None,
+        });
+        for number in self.layers.keys().copied().chain(users) {
+            assert!(self.nodes.contains_key(&number), "{number} has an edge, but is no device");
+        }
     }
 
     fn add_mounts(&mut self) {
@@ -355,4 +368,32 @@ fn region(node: &Node) -> Option<Region> {
     };
     let end = start.saturating_add(node.bytes()?);
     Some(Region { container, start, end, container_bytes: disk.bytes() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph_with(user: User) -> Graph {
+        let root = tempfile::tempdir().expect("a directory");
+        let mut graph = Graph::read(&Machine::at(root.path()));
+        graph.uses.push(Use { region: Region::unknown(), on: "sda".into(), user });
+        graph
+    }
+
+    #[test]
+    #[should_panic(expected = "8:0 has an edge, but is no device")]
+    fn a_user_that_is_no_device_is_our_own_error() {
+        let number = DevNumber { major: 8, minor: 0 };
+        graph_with(User::Device { number, is_loop: false, thin: None }).assert_ends();
+    }
+
+    #[test]
+    #[should_panic(expected = "8:0 has an edge, but is no device")]
+    fn a_layer_of_no_device_is_our_own_error() {
+        let mut graph = graph_with(User::Swap);
+        let layer = Layer { pieces: Vec::new(), backing: None, is_guess: false };
+        graph.layers.insert(DevNumber { major: 8, minor: 0 }, layer);
+        graph.assert_ends();
+    }
 }

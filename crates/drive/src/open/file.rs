@@ -108,5 +108,8 @@ pub(super) fn open(
     let file = OpenOptions::new().read(true).write(write).open(path_of_fd);
     let file =
         file.map_err(|e| DriveError::from_io(if write { "write" } else { "read" }, path, e))?;
+    let reopened = file.metadata().map(|meta| FileIdentity::from_metadata(&meta));
+    let is_checked = reopened.map_or(true, |reopened| reopened.is_same_file(&identity));
+    assert!(is_checked, "{} was checked, and another file opened", path.display());
     Ok((file, Guard::file(pinned)))
 }

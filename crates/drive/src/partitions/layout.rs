@@ -51,12 +51,10 @@ const PURPOSES: &[Purpose] = &[
     Purpose { word: "swap", code: 0x82, default_bytes: None },
 ];
 
-/// A requested partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionRequest {
     /// Purpose: `loader`, `filecore`, `fat32`, ...
     pub word: &'static str,
-    /// Type of the partition.
     pub kind: PartitionType,
     /// Size in bytes; `None`: the rest of the drive.
     pub bytes: Option<u64>,
@@ -71,9 +69,7 @@ pub struct Layout(pub Vec<PartitionRequest>);
 pub struct Planned {
     /// Number in the table, from 1.
     pub number: u32,
-    /// Purpose.
     pub purpose: &'static str,
-    /// Type of the partition.
     #[serde(rename = "type")]
     pub kind: PartitionType,
     /// Offset of the first byte.
@@ -160,6 +156,7 @@ impl Layout {
             places.push(Planned { number, purpose, kind, start, bytes });
             start += bytes;
         }
+        assert!(start <= usable, "partitions end at byte {start} of {usable}");
         Ok(places)
     }
 }
