@@ -7,7 +7,6 @@ use crate::error::{LabError, Result};
 use crate::virtual_drive;
 pub use crate::virtual_drive::PREFIX;
 
-/// A virtual drive.
 #[derive(Clone, Debug)]
 pub struct VirtualDrive {
     /// Its name without `sim:`.

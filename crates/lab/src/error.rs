@@ -70,7 +70,6 @@ impl LabError {
         LabError { advice: advice.map(|advice| advice.to_string()), ..self }
     }
 
-    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

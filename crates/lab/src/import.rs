@@ -65,7 +65,6 @@ impl Destination {
     }
 }
 
-/// The format with this name.
 pub fn format(name: &str) -> Result<&'static Format> {
     import::format(name).ok_or_else(|| {
         let names = FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");

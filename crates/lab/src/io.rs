@@ -71,7 +71,6 @@ pub struct Io {
     pub rate: Option<f64>,
     /// Poisson arrivals at this rate.
     pub poisson: bool,
-    /// Bursts.
     pub burst: Option<Burst>,
     /// Stop after this time, nanoseconds.
     pub time_ns: Option<u64>,

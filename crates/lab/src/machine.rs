@@ -49,7 +49,6 @@ pub fn confirmations() -> Vec<(String, String)> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Listed {
-    /// A block device.
     Device(Box<BlockDevice>),
     /// An NVMe drive that is not bound to the kernel's driver.
     Bound(BoundDrive),

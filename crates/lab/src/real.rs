@@ -56,7 +56,6 @@ pub(crate) fn is_block_device(kind: FileType) -> bool {
 }
 
 impl Target {
-    /// The null target.
     fn null(&self) -> TargetInfo {
         let mut null = TargetInfo::null(self.size.unwrap_or(NULL_BYTES));
         null.target.spec.clone_from(&self.spec);

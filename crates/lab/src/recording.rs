@@ -46,7 +46,6 @@ pub(crate) struct Recording {
 
 /// The test of a run.
 pub(crate) struct Test<'a> {
-    /// Name of the method.
     pub method: &'a str,
     /// Version of its protocol; `None`: version 1.
     pub protocol: Option<u32>,
@@ -344,7 +343,6 @@ fn bounded<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Finding> {
 pub(crate) struct Shared(Arc<Mutex<Recording>>);
 
 impl Shared {
-    /// Shares a recording.
     pub(crate) fn new(recording: Recording) -> Shared {
         Shared(Arc::new(Mutex::new(recording)))
     }

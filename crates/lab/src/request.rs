@@ -15,9 +15,7 @@ pub(crate) const NULL_NVME: &str = "null:nvme";
 /// Where and how to measure, and where to store the record.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The target.
     pub target: Target,
-    /// The instrument.
     pub instrument: Instrument,
     /// The store of records; `None`: the user's own.
     pub store: Option<PathBuf>,

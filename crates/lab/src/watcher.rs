@@ -12,7 +12,6 @@ use crate::error::Result;
 pub struct Recorded {
     /// Its record.
     pub run: Run,
-    /// The store.
     pub store: PathBuf,
     /// Why the run ended early, if it did.
     pub ended: Result<()>,

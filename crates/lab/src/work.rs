@@ -28,7 +28,6 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// The method with this name.
     pub fn method(name: &str, options: &'a Options) -> Result<Work<'a>> {
         Work::of_method(name, Cow::Borrowed(options))
     }
@@ -60,7 +59,6 @@ pub fn methods() -> impl Iterator<Item = &'static MethodInfo> {
     ALL.iter().copied()
 }
 
-/// The method with this name.
 pub fn method(name: &str) -> Result<&'static MethodInfo> {
     Ok(methods::find(name)?)
 }

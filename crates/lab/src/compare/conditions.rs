@@ -14,7 +14,6 @@ pub struct Difference {
     pub what: &'static str,
     /// Its value in A; several values are separated by a bar.
     pub a: Option<String>,
-    /// Its value in B.
     pub b: Option<String>,
 }
 
@@ -65,7 +64,6 @@ pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
         .collect()
 }
 
-/// The values of one condition on a side.
 fn values(side: &[Conditions], index: usize) -> Option<String> {
     let values: BTreeSet<&str> = side.iter().filter_map(|c| c[index].1.as_deref()).collect();
     (!values.is_empty()).then(|| values.into_iter().collect::<Vec<_>>().join(" | "))

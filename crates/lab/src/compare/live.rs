@@ -21,7 +21,7 @@ use crate::watcher::Watcher;
 use crate::work::Work;
 
 /// A comparison of two targets.
-pub struct Live<'a> {
+pub struct LiveComparison<'a> {
     /// A and B.
     pub requests: [Request; 2],
     /// The method that measures them.
@@ -75,7 +75,7 @@ pub struct Finished {
     pub failure: Option<LabError>,
 }
 
-impl Live<'_> {
+impl LiveComparison<'_> {
     /// Checks both requests and returns the cost, without touching the targets.
     pub fn cost(&self) -> Result<Cost> {
         let work = Work::method(self.method, &self.options)?;
@@ -232,6 +232,7 @@ impl Looks {
 impl Pair {
     /// Its values in runs that were measured one after the other.
     fn values(&self, a: &Side, b: &Side) -> Vec<(f64, f64)> {
+        assert_eq!(a.runs.len(), b.runs.len(), "a run without its other half");
         let name_b = self.name_b.as_ref().unwrap_or(&self.name);
         let runs = a.runs.iter().zip(&b.runs);
         let pairs =
@@ -271,9 +272,9 @@ mod tests {
     }
 
     /// A comparison of two virtual cards.
-    fn cards<'a>(metric: Option<&'a str>, store: &Path) -> Live<'a> {
+    fn cards<'a>(metric: Option<&'a str>, store: &Path) -> LiveComparison<'a> {
         let on = |card: &str| Request { store: Some(store.to_path_buf()), ..Request::on(card) };
-        Live {
+        LiveComparison {
             requests: ["sim:sd-class2", "sim:sd-150x"].map(on),
             method: "speed",
             options: Options::default(),
@@ -315,7 +316,7 @@ mod tests {
 
     #[test]
     fn percentages_in_messages_are_rounded() {
-        let live = Live { detect: Some(0.07), ..cards(None, Path::new("none")) };
+        let live = LiveComparison { detect: Some(0.07), ..cards(None, Path::new("none")) };
         let error = live.pairs_max(0.15).expect_err("too small").to_string();
         assert!(error.ends_with("a difference of 7% if runs vary by 15%"), "{error}");
     }

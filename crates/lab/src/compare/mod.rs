@@ -65,7 +65,6 @@ pub struct Pair {
     pub unit: Unit,
     /// The value in A: the geometric mean of its runs, or the middle of a printed range.
     pub a: Option<f64>,
-    /// The value in B.
     pub b: Option<f64>,
     /// The ranges printed instead of values, in A and in B.
     pub ranges: [Option<[f64; 2]>; 2],
@@ -94,7 +93,6 @@ pub struct Pair {
 pub struct Doubt {
     /// `A`, `B` or `both`.
     pub side: &'static str,
-    /// Its kind.
     pub kind: FindingKind,
     /// One line of text.
     pub text: String,

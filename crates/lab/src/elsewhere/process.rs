@@ -24,7 +24,6 @@ pub(super) fn is_of_this_run(pid: u32) -> bool {
     std::process::id() == pid
 }
 
-/// Kills the process.
 pub(super) fn kill(process: &Process) {
     match *process {}
 }

@@ -26,7 +26,6 @@ pub(crate) struct Planned {
     pub file: Option<FileIdentity>,
 }
 
-/// The identity of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct FileIdentity(Infallible);
 

@@ -23,7 +23,6 @@ use target::FioTarget;
 /// Jobs to run, with the user's permissions, and the store for the record.
 #[derive(Clone, Debug)]
 pub struct Request<'p> {
-    /// The jobs.
     pub jobs: &'p fio::Plan,
     /// The user's permissions for the files that the jobs name.
     pub permissions: Permissions,

@@ -55,7 +55,6 @@ pub enum ImageError {
     /// A block is damaged.
     #[error("block {block} of {blocks} at byte {at} is damaged: {why}")]
     Block {
-        /// Its number, from 0.
         block: u64,
         /// Number of blocks in the image.
         blocks: u64,
@@ -76,7 +75,6 @@ pub struct Head {
 }
 
 impl Head {
-    /// Number of blocks.
     pub fn blocks(&self) -> u64 {
         self.bytes.div_ceil(u64::from(self.block_bytes))
     }

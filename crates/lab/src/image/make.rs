@@ -23,7 +23,6 @@ const BLOCKS_PER_LOOK: u64 = 16;
 pub struct Made {
     /// Bytes of the source.
     pub bytes: u64,
-    /// Bytes of the image.
     pub image_bytes: u64,
     /// Number of blocks in the image.
     pub blocks: u64,

@@ -54,7 +54,11 @@ pub(crate) enum Wanted {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// The run is in the store.
-    Begun { number: i64, machine_id: Option<String>, store: OsString },
+    Begun {
+        number: i64,
+        machine_id: Option<String>,
+        store: OsString,
+    },
     /// The state, and the start of the run that left it.
     StateBefore(Option<(State, String)>),
     /// Models, each with the operations per second of its cells.
@@ -65,7 +69,6 @@ pub(super) enum Reply {
     Series(Vec<Series>),
     /// The wanted records.
     Records(Vec<Run>),
-    /// It is stored.
     Stored,
 }
 

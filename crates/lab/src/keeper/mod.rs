@@ -122,7 +122,6 @@ impl Keeper {
         })
     }
 
-    /// The store.
     pub(crate) fn store(&self) -> &Path {
         &self.store
     }

@@ -15,11 +15,9 @@ use crate::error::Result;
 /// The elapsed time of one measurement.
 #[derive(Debug, Serialize)]
 pub struct Elapsed {
-    /// The step.
     pub step: String,
     /// The repetition, from 1.
     pub repeat: u32,
-    /// The side, if any.
     pub side: Option<String>,
     /// The number of its record.
     pub run: Option<i64>,

@@ -32,12 +32,10 @@ const BUNDLED: [(&str, &str); 2] = [
 /// Maximum file size, bytes.
 const FILE_MAX: u64 = 1 << 20;
 
-/// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
     /// Its name in records.
     pub name: String,
-    /// Its title.
     pub title: String,
     /// Its purpose.
     pub about: String,
@@ -49,12 +47,10 @@ pub struct Protocol {
     pub sides: Vec<String>,
 }
 
-/// A step.
 #[derive(Debug)]
 pub struct Step {
     /// Its name, unique in the protocol.
     pub id: String,
-    /// Its action.
     pub action: Action,
 }
 
@@ -92,7 +88,6 @@ pub struct Measure {
 /// A method or a workload.
 #[derive(Debug)]
 pub enum Run {
-    /// A method with its options.
     Method(&'static str, Options),
     /// A workload, as options of `ssdyno io`.
     Io(String),

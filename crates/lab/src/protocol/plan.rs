@@ -10,7 +10,6 @@ use crate::io::ReadIo;
 use crate::request::Request;
 use crate::work::Work;
 
-/// A planned item.
 #[derive(Debug)]
 pub enum PlannedItem<'p> {
     /// A question, with the name of its step.

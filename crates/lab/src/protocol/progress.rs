@@ -15,7 +15,6 @@ use crate::keeper::{self, Wanted};
 /// The next measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'p> {
-    /// The step.
     pub step: &'p Step,
     /// Its measurement.
     pub measure: &'p Measure,

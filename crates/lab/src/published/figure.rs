@@ -33,7 +33,6 @@ pub enum Printed {
 /// How a printed figure is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meant {
-    /// Exactly.
     Exactly,
     /// Approximately.
     About,

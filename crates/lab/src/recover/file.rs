@@ -12,7 +12,6 @@ use crate::error::{ErrorKind, LabError, Result};
 /// The file of another user's journal, as it was read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JournalFile {
-    /// Its path.
     pub path: String,
     /// The name of its owner, or the number of one without an account.
     pub owner: String,

@@ -53,7 +53,7 @@ pub struct Document {
     pub charts: Vec<Chart>,
     /// The author's own steps, for the user's drive.
     #[serde(default)]
-    pub here: Vec<here::Step>,
+    pub here: Vec<here::HereStep>,
     /// Figures of the author's steps.
     #[serde(default)]
     pub beside: Vec<beside::StepFigure>,
@@ -75,7 +75,6 @@ pub struct Import {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Its name.
     pub id: String,
     /// A preset, with overrides as in `sim:NAME?key=value`.
     pub drive: String,
@@ -84,31 +83,28 @@ pub struct Experiment {
     /// Options that the method declares, as on the command line.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// The steps.
     #[serde(default)]
-    pub steps: Vec<Step>,
+    pub steps: Vec<ExperimentStep>,
 }
 
 /// A step of an experiment.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum Step {
+pub enum ExperimentStep {
     /// A workload as options of `ssdyno io`. Its metrics are called `NAME.throughput`, ...
     Io {
-        /// Its name.
         name: String,
         /// Its options.
         io: String,
     },
     /// A discard of the whole drive; its duration is the metric `NAME.time`.
     Discard {
-        /// Its name.
+        /// Name of the step.
         discard: String,
     },
     /// A partition table brought into the order of the drive, with a file system on each partition,
     /// whose capacity is the metric `NAME.PURPOSE`.
     Partition {
-        /// Its name.
         name: String,
         /// The layout, as for `ssdyno partition --layout`.
         partition: String,
@@ -136,7 +132,6 @@ impl Basis {
     /// All of them, the most informative first.
     pub const ALL: [Basis; 3] = [Basis::Predicted, Basis::Fitted, Basis::Stated];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Basis::Fitted => "fitted",
@@ -146,7 +141,6 @@ impl Basis {
     }
 }
 
-/// A published figure.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct PublishedFigure {
@@ -182,7 +176,6 @@ pub struct PublishedFigure {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Over {
-    /// The experiment.
     pub experiment: String,
     /// How to read the figure from its record.
     pub read: Reading,
@@ -247,10 +240,10 @@ impl TryFrom<Written> for PublishedFigure {
     }
 }
 
-type Found = (f64, Option<f64>, Unit, Option<Bound>, String);
+type PrintedFigure = (f64, Option<f64>, Unit, Option<Bound>, String);
 
 /// The figure at this path. A rounded one becomes a range of plus or minus half a unit.
-fn figure_at(path: &str, rounded: bool) -> std::result::Result<Found, String> {
+fn figure_at(path: &str, rounded: bool) -> std::result::Result<PrintedFigure, String> {
     let (figure, place) = published::figure(path)?;
     let unit = Unit::ALL.into_iter().find(|unit| unit.name_and_scale().0 == figure.unit);
     let unit = unit.ok_or_else(|| format!("{path}: in {}", figure.unit))?;
@@ -282,7 +275,6 @@ pub enum Bound {
 pub enum Chart {
     /// Rate against the fraction of bytes read or written, for each `EXPERIMENT/WORKLOAD`.
     Lines {
-        /// Its title.
         title: String,
         /// The workloads.
         #[serde(alias = "courses")]
@@ -290,7 +282,6 @@ pub enum Chart {
     },
     /// A bar for each figure whose description has a prefix.
     Bars {
-        /// Its title.
         title: String,
         /// Prefix of the descriptions.
         bars: String,
@@ -345,10 +336,10 @@ mod tests {
                 // The metrics of methods are not checked here.
                 for step in steps.into_iter().filter(|_| experiment.method.is_none()) {
                     let known = experiment.steps.iter().any(|s| match s {
-                        Step::Io { name, .. }
-                        | Step::Partition { name, .. }
-                        | Step::Discard { discard: name } => name == step,
-                        Step::Idle { .. } => false,
+                        ExperimentStep::Io { name, .. }
+                        | ExperimentStep::Partition { name, .. }
+                        | ExperimentStep::Discard { discard: name } => name == step,
+                        ExperimentStep::Idle { .. } => false,
                     });
                     assert!(known, "{name}: {} reads '{step}'", figure.what);
                 }

@@ -5,7 +5,7 @@ use rig::{BlockWay, Preparation, TargetInfo};
 use script::{Bulk, Options, Outcome, Session};
 use workload::{Region, Workload, units};
 
-use super::document::{Experiment, Step};
+use super::document::{Experiment, ExperimentStep};
 use crate::error::{LabError, Result};
 use crate::io::ReadIo;
 use crate::partition::finished;
@@ -63,19 +63,19 @@ impl Steps<'_> {
         })
     }
 
-    fn step(&self, step: &Step, session: &mut Session<'_>) -> Result<()> {
+    fn step(&self, step: &ExperimentStep, session: &mut Session<'_>) -> Result<()> {
         match step {
-            Step::Idle { idle } => {
+            ExperimentStep::Idle { idle } => {
                 let time = units::parse_duration(idle).map_err(LabError::usage)?;
                 session.rest("idle", time.as_secs_f64())?;
             }
-            Step::Discard { discard } => {
+            ExperimentStep::Discard { discard } => {
                 let region = Region::first(session.target().bytes);
                 let discarded = session.prepare(discard, Preparation::Discard { region })?;
                 let (name, ns) = (format!("{discard}.time"), discarded.elapsed_ns as f64);
                 session.put_metric(Metric::single(name, Unit::Nanoseconds, ns));
             }
-            Step::Partition { name, partition } => {
+            ExperimentStep::Partition { name, partition } => {
                 session.step(name, 0);
                 let size = (session.target().bytes, session.target().logical_block_bytes);
                 let region = Region::first(size.0);
@@ -91,7 +91,7 @@ impl Steps<'_> {
                     session.put_metric(Metric::single(name, Unit::Bytes, bytes as f64));
                 }
             }
-            Step::Io { name, io } => {
+            ExperimentStep::Io { name, io } => {
                 let workload = self.workload(name, io, session.target())?;
                 let (part, ended) = session.apart(|part| methods::by_hand(part, &workload));
                 add(name, part, session.outcome_mut());

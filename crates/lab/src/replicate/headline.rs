@@ -37,29 +37,25 @@ pub struct Alike {
 
 /// A printed row.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Row {
-    /// The machine.
+pub struct HeadlineRow {
     pub machine: String,
-    /// The tool.
     pub tool: String,
     /// The figure, in the unit of its column.
     pub value: f64,
-    /// Its unit.
     pub unit: String,
 }
 
 impl Headline {
-    /// The table.
-    pub fn table(&self) -> Result<Vec<Row>> {
+    pub fn table(&self) -> Result<Vec<HeadlineRow>> {
         self.rows.iter().map(|row| self.row(row)).collect()
     }
 
-    fn row(&self, path: &str) -> Result<Row> {
+    fn row(&self, path: &str) -> Result<HeadlineRow> {
         let figure = figure(path, &self.column)?;
         let run = published::find(path)?;
         let machine = run.environment.board.unwrap_or_default();
         let (value, unit) = (figure.value, figure.unit.to_string());
-        Ok(Row { machine, tool: run.method, value, unit })
+        Ok(HeadlineRow { machine, tool: run.method, value, unit })
     }
 
     /// Explains the difference that two equal totals hide.

@@ -17,8 +17,7 @@ use crate::watcher::Recorded;
 /// A step by the document's author.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
-    /// Its name.
+pub struct HereStep {
     pub id: String,
     /// The method or the fio command line.
     #[serde(flatten)]
@@ -38,7 +37,6 @@ pub enum Run {
 /// A completed step.
 #[derive(Debug)]
 pub struct Done {
-    /// Its name.
     pub step: String,
     /// Its record.
     pub recorded: Recorded,

@@ -47,7 +47,7 @@ impl Document {
         name: &str,
         target: &Target,
         only: Option<&str>,
-    ) -> Result<Vec<&here::Step>> {
+    ) -> Result<Vec<&here::HereStep>> {
         let spec = &target.spec;
         if self.here.is_empty() {
             let text = format!("nothing in {name} can be repeated unchanged on your own drive");

@@ -14,7 +14,6 @@ use super::view::number;
 pub struct Beside<'a> {
     /// Name of the document.
     pub name: &'a str,
-    /// The document.
     pub document: &'a Document,
     /// The target as the user named it.
     pub target: &'a str,
@@ -78,7 +77,6 @@ fn shown_figure(figure: &StepFigure, here: f64) -> BesideFigure {
     }
 }
 
-/// A figure as JSON.
 fn json_figure(figure: &StepFigure, here: f64) -> Value {
     let scale = figure.unit.name_and_scale().1;
     let beside = figure.published().into_iter().map(|published| {

@@ -36,7 +36,6 @@ pub struct Question {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
-    /// Its name.
     pub name: String,
     /// The experiment that gives it.
     pub experiment: String,
@@ -44,18 +43,15 @@ pub struct Value {
     pub read: Reading,
 }
 
-/// An answer.
 #[derive(Debug, Serialize)]
 pub struct Answered<'a> {
     /// The question.
     pub ask: &'a str,
     /// Names and values in `unit`.
     pub values: Vec<(&'a str, f64)>,
-    /// The unit.
     pub unit: Unit,
     /// The largest difference from the first value, as a fraction of it.
     pub difference: f64,
-    /// The answer.
     pub answer: &'a str,
     /// The limits of the answer.
     pub limits: &'a str,

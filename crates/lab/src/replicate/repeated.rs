@@ -11,7 +11,6 @@ use crate::error::Result;
 
 /// A completed experiment.
 pub struct Done {
-    /// Its name.
     pub experiment: String,
     /// Its record.
     pub run: Run,

@@ -13,7 +13,6 @@ const FINE_PARTS: usize = 400;
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Reading {
-    /// A metric.
     Metric(String),
     /// From the time series of a workload, by fraction of its bytes.
     TimeSeries {
@@ -69,11 +68,9 @@ pub enum Take {
     MeanOfParts,
     /// The slowest hundredth.
     Worst,
-    /// All bytes.
     Bytes,
     /// Bytes of a phase, which is a period of constant rate.
     PhaseBytes,
-    /// Rate of a phase.
     PhaseRate,
     /// The fastest hundredth divided by the slowest.
     Spread,

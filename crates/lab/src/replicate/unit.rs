@@ -23,10 +23,8 @@ pub enum Unit {
     /// 10^9 bytes.
     #[serde(rename = "GB")]
     Gigabytes,
-    /// Seconds.
     #[serde(rename = "s")]
     Seconds,
-    /// Nanoseconds.
     #[serde(rename = "ns")]
     Nanoseconds,
     /// A ratio.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use indicatif::ProgressBar;
-use lab::compare::live::{Audience, Cost, Ended, Finished, Live};
+use lab::compare::live::{Audience, Cost, Ended, Finished, LiveComparison};
 use lab::{Options, Planned, Request, Watcher, drives, work};
 use workload::units;
 
@@ -28,7 +28,7 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
     };
     let (size, time) = (args.live.size, args.live.time);
     let options = Options { size, time, ..Options::default() };
-    let live = Live {
+    let live = LiveComparison {
         requests: [a, b].map(|spec| {
             let mut request = Request::on(spec.clone());
             request.target.size = args.live.size;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lab::fio::Permissions;
-use lab::replicate::here::{self, Done, Step};
+use lab::replicate::here::{self, Done, HereStep};
 use lab::replicate::{Beside, Document};
 use lab::{Options, Recorded, Request, Target, Work};
 
@@ -88,7 +88,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    fn step(&self, step: &Step) -> Result<Outcome> {
+    fn step(&self, step: &HereStep) -> Result<Outcome> {
         match &step.run {
             here::Run::Method(name) => self.method(name),
             here::Run::Fio(words) => self.fio(words),
