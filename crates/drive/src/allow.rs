@@ -62,8 +62,7 @@ fn unwritable(uses: &[String], node: &Node, path: &Path) -> Option<String> {
         [only] => return Some(only.clone()),
         [first, more @ ..] => return Some(format!("{first}, and {} more", more.len())),
     }
-    let is_read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
-    if is_read_only(node) || is_read_only(&node.disk()) {
+    if node.is_read_only() || node.disk().is_read_only() {
         return Some("it is read-only".into());
     }
     let is_denied = accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_err();

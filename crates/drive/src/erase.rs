@@ -54,14 +54,15 @@ impl Guard {
 
     fn format_command(&self, block_bytes: u32) -> Result<(&Held, Node, Admin), DriveError> {
         let (held, node) = self.whole_nvme("a format")?;
-        let io_error = |e| DriveError::io(format!("format of {}", node.path()), e);
         let nsid = query::nsid(node.value("nsid"));
-        let namespace = query::namespace(&held.file, nsid).map_err(io_error)?;
+        let namespace =
+            query::namespace(&held.file, nsid).map_err(|e| io_error("format", &node, e))?;
         let index = namespace.format_of(block_bytes).ok_or_else(|| {
             let text = format!("{} has no format with blocks of {block_bytes} bytes", node.path());
             DriveError::Incapable { text }
         })?;
-        if query::controller(&held.file).map_err(io_error)?.format_is_global {
+        if query::controller(&held.file).map_err(|e| io_error("format", &node, e))?.format_is_global
+        {
             alone(&node, "a format")?;
         }
         let cdw10 = u32::from(index & 15) | u32::from(index >> 4) << 12;
@@ -74,15 +75,18 @@ impl Guard {
     /// kernel has adopted the new size. All data are lost.
     pub fn format(&self, block_bytes: u32) -> Result<(), DriveError> {
         let (held, node, command) = self.format_command(block_bytes)?;
-        let io_error = |e| DriveError::io(format!("format of {}", node.path()), e);
-        admin(&held.file, &command, &mut []).map_err(io_error)?;
+        admin(&held.file, &command, &mut []).map_err(|e| io_error("format", &node, e))?;
         for _ in 0..FORMAT_SEEN_TRIES {
             if node.value("queue/logical_block_size") == Some(block_bytes) {
                 return Ok(());
             }
             thread::sleep(FORMAT_SEEN_PAUSE);
         }
-        Err(io_error(io::Error::other("the kernel did not adopt the new block size")))
+        Err(io_error(
+            "format",
+            &node,
+            io::Error::other("the kernel did not adopt the new block size"),
+        ))
     }
 
     /// Checks whether [`Guard::sanitize`] would be attempted.
@@ -92,8 +96,8 @@ impl Guard {
 
     fn sanitize_command(&self) -> Result<(&Held, Node, Admin), DriveError> {
         let (held, node) = self.whole_nvme("a sanitize")?;
-        let io_error = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
-        let [crypto, block, overwrite] = query::controller(&held.file).map_err(io_error)?.sanitize;
+        let [crypto, block, overwrite] =
+            query::controller(&held.file).map_err(|e| io_error("sanitize", &node, e))?.sanitize;
         let cdw10 = match (block, crypto, overwrite) {
             (true, ..) => BLOCK_ERASE,
             (_, true, _) => CRYPTO_ERASE,
@@ -112,14 +116,20 @@ impl Guard {
     /// `progress` receives the fraction done. Cannot be cancelled. All data are lost.
     pub fn sanitize(&self, progress: &mut dyn FnMut(f64)) -> Result<(), DriveError> {
         let (held, node, command) = self.sanitize_command()?;
-        let io_error = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
-        admin(&held.file, &command, &mut []).map_err(io_error)?;
+        admin(&held.file, &command, &mut []).map_err(|e| io_error("sanitize", &node, e))?;
         loop {
-            let log = query::log(&held.file, SANITIZE_LOG, Health::BYTES).map_err(io_error)?;
+            let log = query::log(&held.file, SANITIZE_LOG, Health::BYTES)
+                .map_err(|e| io_error("sanitize", &node, e))?;
             match sanitize_status(&log) {
                 Some(SanitizeStatus::Done) => return Ok(()),
                 Some(SanitizeStatus::InProgress(share)) => progress(share),
-                _ => return Err(io_error(io::Error::other("the drive reports that it failed"))),
+                _ => {
+                    return Err(io_error(
+                        "sanitize",
+                        &node,
+                        io::Error::other("the drive reports that it failed"),
+                    ));
+                }
             }
             thread::sleep(SANITIZE_PAUSE);
         }
@@ -162,6 +172,10 @@ fn siblings(node: &Node) -> Vec<String> {
         name.starts_with("nvme") && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
     });
     namespaces.filter(|name| number_of(name) != number).map(|name| format!("/dev/{name}")).collect()
+}
+
+fn io_error(command: &str, node: &Node, error: io::Error) -> DriveError {
+    DriveError::io(format!("{command} of {}", node.path()), error)
 }
 
 #[cfg(test)]

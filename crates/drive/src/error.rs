@@ -80,7 +80,6 @@ pub enum DriveError {
     Unconfirmed {
         /// The target.
         path: String,
-        /// The value given.
         given: String,
         /// `serial number`, `size in bytes`.
         expected: &'static str,

@@ -264,10 +264,9 @@ fn backing_bytes(disk: &Node) -> Option<u64> {
 /// Whether a drive is disappearing: the kernel no longer reports properties that it reported
 /// before. A replacement drive would report its own.
 fn fading(then: &Identity, now: &Identity) -> bool {
-    let is_lost = |was: bool, is: bool| was && !is;
-    is_lost(then.serial.is_some(), now.serial.is_some())
-        || is_lost(then.sequence.is_some(), now.sequence.is_some())
-        || is_lost(then.bytes > 0, now.bytes > 0)
+    (then.serial.is_some() && now.serial.is_none())
+        || (then.sequence.is_some() && now.sequence.is_none())
+        || (then.bytes > 0 && now.bytes == 0)
 }
 
 /// The meaning of a size change of a drive that sysfs still shows.

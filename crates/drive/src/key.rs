@@ -74,9 +74,9 @@ impl DriveKey {
     /// Whether both keys denote places on the same drive that have bytes in common, as a drive and
     /// its partition do.
     pub fn overlaps(&self, other: &DriveKey) -> bool {
-        let begin = |key: &DriveKey| key.start.unwrap_or(0);
-        let end = |key: &DriveKey| begin(key).saturating_add(key.bytes);
-        self.is_on_disk_of(other) && begin(self) < end(other) && begin(other) < end(self)
+        let [a, b] = [self, other].map(|key| key.start.unwrap_or(0));
+        let ends = (a.saturating_add(self.bytes), b.saturating_add(other.bytes));
+        self.is_on_disk_of(other) && a < ends.1 && b < ends.0
     }
 
     /// Whether both keys denote the same whole device. An unknown namespace may be any.
@@ -118,9 +118,7 @@ pub fn find(key: &DriveKey) -> Vec<String> {
 pub enum Separation {
     /// On another drive, where it survives a power loss, or on another machine.
     Elsewhere,
-    /// On the same drive.
     SameDrive,
-    /// In memory.
     Memory,
     /// On a drive that the kernel does not reveal (ZFS, a container), which may be the same.
     Unknown,
@@ -183,6 +181,9 @@ fn is_alone(machine: &Machine, node: &Node, below: &Stack) -> bool {
 /// Whether two devices are on the same hardware.
 fn same(machine: &Machine, a: &Node, b: &Node) -> bool {
     let (a, b) = (a.disk(), b.disk());
-    let serial_of = |node: &Node| identity::identify(machine, node, false).serial;
-    a == b || serial_of(&a).is_some_and(|serial_a| serial_of(&b) == Some(serial_a))
+    if a == b {
+        return true;
+    }
+    let [a, b] = [a, b].map(|node| identity::identify(machine, &node, false).serial);
+    a.is_some() && a == b
 }

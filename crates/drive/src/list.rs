@@ -19,7 +19,6 @@ use crate::stack::{Walk, mounted_nodes};
 /// A whole block device.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockDevice {
-    /// Identity.
     pub drive: DriveIdentity,
     /// Whether the kernel reports it as removable, as it does USB sticks and card readers.
     pub removable: bool,
@@ -36,7 +35,6 @@ pub struct BlockDevice {
     pub allowance: Allowance,
 }
 
-/// A partition.
 #[derive(Clone, Debug, Serialize)]
 pub struct Partition {
     /// Kernel name, such as `sda1`.
@@ -69,7 +67,6 @@ pub struct Partition {
 pub struct Inside {
     /// Recognised contents; `null` if they could not be read.
     pub contents: Option<Vec<Content>>,
-    /// Mounted file systems on it.
     pub mounts: Vec<FileSystem>,
     /// Whether it is used as swap.
     pub swap: bool,

@@ -161,8 +161,8 @@ impl FromStr for DevNumber {
 
     fn from_str(text: &str) -> Result<DevNumber, ()> {
         let (major, minor) = text.trim().split_once(':').ok_or(())?;
-        let number = |text: &str| text.parse().map_err(|_| ());
-        Ok(DevNumber { major: number(major)?, minor: number(minor)? })
+        let numbers = major.parse().ok().zip(minor.parse().ok());
+        numbers.map(|(major, minor)| DevNumber { major, minor }).ok_or(())
     }
 }
 

@@ -27,7 +27,6 @@ pub(crate) enum Lower {
     Nothing,
     /// Other block devices.
     Nodes(Vec<Node>),
-    /// A file.
     File(PathBuf),
 }
 
@@ -96,13 +95,17 @@ impl Node {
         self.value("partition")
     }
 
+    pub fn is_read_only(&self) -> bool {
+        self.value::<u8>("ro") == Some(1)
+    }
+
     /// The whole device of a partition, or the device itself.
     pub fn disk(&self) -> Node {
         let parent = self.partition().and_then(|_| Node::in_dir(self.dir.parent()?));
         parent.unwrap_or_else(|| self.clone())
     }
 
-    /// Partitions, by number.
+    /// By number.
     pub fn partitions(&self) -> Vec<Node> {
         let dirs = self.names(".").into_iter().map(|name| self.dir.join(name));
         let mut partitions: Vec<Node> = dirs

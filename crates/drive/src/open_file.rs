@@ -89,7 +89,6 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// The identity of a file with this metadata.
     pub fn from_metadata(meta: &Metadata) -> FileIdentity {
         FileIdentity { device: meta.dev(), inode: meta.ino(), bytes: meta.len() }
     }

@@ -48,10 +48,12 @@ pub struct Watch {
 impl Watch {
     /// Watches all given devices that can be watched.
     pub(crate) fn on(disks: &[Node]) -> Watch {
-        let open_file = |path| File::open(path).ok();
         Watch {
-            counters: disks.iter().filter_map(|disk| open_file(disk.dir.join("stat"))).collect(),
-            sensor: disks.iter().find_map(sensor::find).and_then(|s| open_file(s.input)),
+            counters: disks
+                .iter()
+                .filter_map(|disk| File::open(disk.dir.join("stat")).ok())
+                .collect(),
+            sensor: disks.iter().find_map(sensor::find).and_then(|s| File::open(s.input).ok()),
             temperature: None,
         }
     }

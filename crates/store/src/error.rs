@@ -14,7 +14,6 @@ use crate::{RECORD_BYTES_MAX, system};
 /// the store longer is stopped or on a dead network.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No path was given and the environment does not define one.
@@ -38,7 +37,6 @@ pub enum StoreError {
     /// The path is not a regular file. Nothing was opened.
     #[error("{}: {what}; a store must be a regular file", .path.display())]
     NotAFile {
-        /// The path.
         path: PathBuf,
         /// Type of the file.
         what: &'static str,
@@ -87,7 +85,6 @@ pub enum StoreError {
     Limited {
         /// The file.
         path: PathBuf,
-        /// The limit.
         limit_bytes: u64,
     },
     /// The file system failed to carry out an operation.
@@ -132,7 +129,6 @@ pub enum StoreError {
     /// Several ids start with this prefix.
     #[error("'{prefix}' is ambiguous: {}", .ids.join(", "))]
     Ambiguous {
-        /// The prefix.
         prefix: String,
         /// The first matching ids.
         ids: Vec<String>,

@@ -14,7 +14,6 @@ pub struct Filter {
     /// Part of the drive's manufacturer, model, serial number or device name, or of the target's
     /// path; case-insensitive.
     pub drive: Option<String>,
-    /// Name of the method.
     pub method: Option<String>,
     /// Started at this time or later.
     pub since: Option<Timestamp>,
@@ -44,7 +43,6 @@ pub struct RunSummary {
     /// Whether `started` is the start of the measurement; for an imported record it may be the time
     /// of the import.
     pub start_known: bool,
-    /// Name of the method.
     pub method: String,
     /// The target, as typed by the user.
     pub target: String,

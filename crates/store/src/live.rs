@@ -13,7 +13,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// One interval of a workload; the fields are those of [`Series`] and [`Series::push`].
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'a> {
-    /// The workload.
     pub workload: &'a str,
     /// Number of the repetition within the run, from 0.
     pub replicate: u32,

@@ -13,7 +13,6 @@ use emit::{Directory, directory_of};
 use crate::StoreError;
 use crate::id::random;
 
-/// File name.
 const FILE: &str = "machine-id";
 
 /// Bytes read of it.

@@ -19,7 +19,6 @@ const SHARE: f64 = 0.001;
 /// The last known state of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LastState {
-    /// The state.
     pub state: State,
     /// Start of the run that left this state, RFC 3339.
     pub as_of: String,

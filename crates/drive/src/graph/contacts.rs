@@ -216,10 +216,9 @@ impl Graph {
 /// Whether a device that stands on a place claims nothing there: a loop device whose file the kernel
 /// tells, or a volume over a whole thin pool, which LVM makes for each pool.
 fn is_attachment(use_: &Use, place: &Place) -> bool {
-    let has_container = |region: &Region| !region.container.is_unknown();
     match use_.user {
         User::Device { is_loop: true, .. } => {
-            has_container(&use_.region) && has_container(&place.region)
+            !use_.region.container.is_unknown() && !place.region.container.is_unknown()
         }
         User::Device { thin: None, .. } => place.thin.is_some(),
         _ => false,

@@ -132,8 +132,8 @@ impl Piece {
         if self.order != Order::Linear {
             return Some(self.lower);
         }
-        let shifted = |at: u64| self.lower.start.saturating_add(at - self.start);
-        Some(Region { start: shifted(start), end: shifted(end), ..self.lower })
+        let [start, end] = [start, end].map(|at| self.lower.start.saturating_add(at - self.start));
+        Some(Region { start, end, ..self.lower })
     }
 
     /// First byte, and byte after the last, of the device that may be in a part of the layer below;
@@ -145,8 +145,9 @@ impl Piece {
         if self.order != Order::Linear || self.lower.container.is_unknown() {
             return Some((self.start, self.end));
         }
-        let shifted = |at: u64| self.start.saturating_add(at.saturating_sub(self.lower.start));
-        Some((shifted(part.start), shifted(part.end).min(self.end)))
+        let [start, end] = [part.start, part.end]
+            .map(|at| self.start.saturating_add(at.saturating_sub(self.lower.start)));
+        Some((start, end.min(self.end)))
     }
 }
 

@@ -49,6 +49,6 @@ impl Space {
 
 /// Namespace and root directory of a process; `None` if not readable, or without a process.
 fn identity(machine: &Machine, process: &str) -> Option<(PathBuf, PathBuf)> {
-    let read_link = |name: &str| machine.path(format!("/proc/{process}/{name}")).read_link().ok();
-    Some((read_link("ns/mnt")?, read_link("root")?))
+    let process = machine.path(format!("/proc/{process}"));
+    Some((process.join("ns/mnt").read_link().ok()?, process.join("root").read_link().ok()?))
 }

@@ -94,8 +94,7 @@ fn allowed(
         _ if request.wants == Safety::Borrows => Safety::Borrows,
         _ => return Ok(Safety::Reads),
     };
-    let is_read_only = |node: &Node| node.value::<u8>("ro") == Some(1);
-    if is_read_only(node) || is_read_only(&node.disk()) {
+    if node.is_read_only() || node.disk().is_read_only() {
         return Err(DriveError::ReadOnly { what: path });
     }
     let reasons = Graph::read(machine).uses_of(node);

@@ -166,7 +166,6 @@ pub fn unbind(spec: &str) -> Result<(), DriveError> {
 pub struct Returned {
     /// The target: `pci:0000:00:05.0`.
     pub target: String,
-    /// Serial number.
     pub serial: String,
     /// Why the drive was not returned to the kernel; `null` if it was.
     pub failed: Option<String>,

@@ -39,10 +39,7 @@ pub struct Claim {
 #[derive(Debug)]
 pub enum Reach<'a> {
     /// Through VFIO, in an IOMMU group.
-    Iommu {
-        /// Number of the group.
-        group: &'a str,
-    },
+    Iommu { group: &'a str },
     /// Without an IOMMU: through sysfs and physical addresses.
     Physical {
         /// Directory of the function in sysfs.
@@ -84,9 +81,10 @@ impl Claim {
     }
 
     fn begin_without_iommu(&mut self) -> Result<(), DriveError> {
-        let context = || format!("using pci:{} without an IOMMU", self.note.address);
-        let guard = Guard::start(self.function.address, &self._lock);
-        self.guard = Some(guard.map_err(|e| DriveError::io(context(), e))?);
+        let guard = Guard::start(self.function.address, &self._lock).map_err(|e| {
+            DriveError::io(format!("using pci:{} without an IOMMU", self.note.address), e)
+        });
+        self.guard = Some(guard?);
         self.function.set("enable", "1")
     }
 
@@ -242,8 +240,9 @@ pub(super) fn give_back(
 ) -> Result<(), DriveError> {
     let driver = function.driver();
     if note.is_some_and(|note| note.group.is_none()) && driver.is_none() {
-        let context = || format!("disabling memory access of pci:{}", function.address);
-        function.silence().map_err(|e| DriveError::io(context(), e))?;
+        function.silence().map_err(|e| {
+            DriveError::io(format!("disabling memory access of pci:{}", function.address), e)
+        })?;
         // Fails if the function was not enabled.
         let _ = function.set("enable", "0");
     }

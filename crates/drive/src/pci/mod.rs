@@ -154,7 +154,6 @@ fn takeable(
     word: Option<&str>,
     no_iommu: bool,
 ) -> Result<Note, DriveError> {
-    let refusal = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
     let nodes = function.namespaces();
     let graph = Graph::read(machine);
     let busy: Vec<String> = nodes.iter().flat_map(|(_, node)| graph.uses_of(node)).collect();
@@ -197,9 +196,12 @@ fn takeable(
     Ok(note)
 }
 
+fn refusal(text: String, hint: &str) -> DriveError {
+    DriveError::Refused { text, hint: Some(hint.into()) }
+}
+
 /// Checks whether a drive without an IOMMU may be used.
 fn without_iommu(spec: &str, function: &Function, allowed: bool) -> Result<(), DriveError> {
-    let refusal = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
     if !allowed {
         let text = format!("{spec} has no IOMMU to protect memory from it");
         let hint =

@@ -180,7 +180,6 @@ pub(crate) const IDENTIFY: u8 = 0xec;
 /// SMART, with the sub-command in the feature register and C24Fh in the address.
 const SMART: u8 = 0xb0;
 const SMART_READ_DATA: u8 = 0xd0;
-/// READ LOG EXT.
 const READ_LOG_EXT: u8 = 0x2f;
 /// The log of device statistics.
 const STATISTICS: u8 = 0x04;

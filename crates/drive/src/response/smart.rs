@@ -13,7 +13,6 @@ const ENTRY_BYTES: usize = 12;
 const GIB: u64 = 1 << 30;
 const SECTOR: u64 = 512;
 
-/// One attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attribute {
     pub id: u8,
