@@ -513,6 +513,23 @@ impl Drive {
         self.discard_zeros && !self.is_mapped(byte)
     }
 
+    /// Panics unless the counts of the translation add up. Takes microseconds.
+    pub fn check_counts(&self) {
+        match &self.translation {
+            Translation::Page(page) => page.check_counts(),
+            Translation::Au(au) => au.check_counts(),
+        }
+    }
+
+    /// Panics unless the translation agrees with itself in every page. Takes seconds on a large
+    /// drive with random writes.
+    pub fn check(&self) {
+        match &self.translation {
+            Translation::Page(page) => page.check(),
+            Translation::Au(au) => au.check(),
+        }
+    }
+
     /// Returns the page-mapped translation, if the drive has one; for checks.
     pub fn page_mapped(&self) -> Option<&PageMapped> {
         match &self.translation {

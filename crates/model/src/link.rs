@@ -5,6 +5,9 @@
 //! chain is as fast as its slowest link. A transfer reserves the link when its command arrives, not
 //! when a full buffer admits it, so reads overtake waiting writes.
 //!
+//! Asserted at every transfer and completion: the time of a link and of a queue slot never runs
+//! backwards.
+//!
 //! The ceiling of PCIe is lanes x rate x encoding x payload / (payload + 28), with 28 bytes of
 //! header and framing per packet. Those of the other buses are measured.
 
@@ -19,7 +22,6 @@ pub enum Way {
     Out = 1,
 }
 
-/// One link.
 #[derive(Clone, Debug)]
 struct Link {
     ps_per_byte: u64,
@@ -143,7 +145,7 @@ impl Links {
     #[inline]
     pub fn leave(&mut self, place: usize, done: u64) {
         if let Some(free) = self.places.get_mut(place) {
-            *free = done;
+            advance(free, done);
         }
     }
 
@@ -157,7 +159,7 @@ impl Links {
             let free = &mut link.free[if link.duplex { way as usize } else { 0 }];
             begin = begin.max(*free);
             end = end.max(begin + time);
-            *free = begin + time;
+            advance(free, begin + time);
         }
         end
     }
@@ -167,6 +169,13 @@ impl Links {
     pub fn time(&self, bytes: u64) -> u64 {
         self.links.iter().map(|link| link.time(bytes)).max().unwrap_or(0)
     }
+}
+
+/// Moves the time at which a link or a queue slot becomes free.
+#[inline]
+fn advance(free: &mut u64, time: u64) {
+    assert!(time >= *free, "the time of a link runs from {free} back to {time}");
+    *free = time;
 }
 
 impl Link {
@@ -224,5 +233,12 @@ mod tests {
         let done = (0..1000).fold(0, |_, _| links.carry(Way::Out, 0, 0, 128 << 10));
         let rate = 1000.0 * f64::from(128 << 10) / done as f64 * 1e3;
         assert!((rate - ceiling("pcie-2x1")).abs() < 1.0, "{rate} MB/s");
+    }
+
+    #[test]
+    #[should_panic(expected = "runs from 500 back to 499")]
+    fn the_time_of_a_queue_slot_never_runs_backwards() {
+        let mut links = Links { links: Vec::new(), places: vec![0] };
+        [500, 500, 499].into_iter().for_each(|done| links.leave(0, done));
     }
 }

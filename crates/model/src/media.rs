@@ -7,6 +7,8 @@
 //! they are programmed; new data wait for the oldest.
 //!
 //! Contiguous pages fill a program unit on one die and continue on the next die.
+//!
+//! Asserted at every program and erase: the time of a die never runs backwards.
 
 use std::collections::VecDeque;
 
@@ -38,6 +40,15 @@ struct Die {
     /// First page of the last unit programmed, and end time of its program operation.
     unit: u32,
     unit_done: u64,
+}
+
+impl Die {
+    /// Keeps the die busy until `end`.
+    #[inline]
+    fn occupy(&mut self, end: u64) {
+        assert!(end >= self.free, "the time of a die runs from {} back to {end}", self.free);
+        self.free = end;
+    }
 }
 
 /// Times of flash operations in one cell mode, in nanoseconds.
@@ -241,7 +252,8 @@ impl Flash for Media {
         let program = self.vary.flash(program, ppn >> self.stride_bits, index, 1);
         let program = (program * share) >> 16;
         let done = moved.max(die.free) + program;
-        *die = Die { free: done, read_free: die.read_free, unit: ppn, unit_done: done };
+        die.occupy(done);
+        (die.unit, die.unit_done) = (ppn, done);
         self.row = (u32::MAX, 0);
         self.traffic.programmed += (u64::from(cell.unit_bytes) * share) >> 16;
         if cause == Cause::Host {
@@ -260,7 +272,7 @@ impl Flash for Media {
         let mut done = at;
         for unit in 0..self.units.min(dies) {
             let die = &mut self.dies[(first.wrapping_add(unit) % dies) as usize];
-            die.free = die.free.max(at) + self.erase;
+            die.occupy(die.free.max(at) + self.erase);
             done = done.max(die.free);
         }
         done
@@ -361,5 +373,12 @@ mod tests {
         buffer.push(4096, 500);
         assert_eq!(buffer.admit(0, 4096), 0);
         assert_eq!(buffer.admit(0, 4096), 500);
+    }
+
+    #[test]
+    #[should_panic(expected = "runs from 500 back to 499")]
+    fn the_time_of_a_die_never_runs_backwards() {
+        let mut die = Die::default();
+        [500, 500, 499].into_iter().for_each(|end| die.occupy(end));
     }
 }

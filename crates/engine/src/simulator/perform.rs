@@ -106,6 +106,7 @@ impl Simulator {
         let (mut observations, end) =
             outcome.map_err(|source| RigError::Io { context: name.clone(), source })?;
         self.now = self.now.max(end.min(TIME_MAX_NS));
+        self.drive.check_counts();
         self.drive.set_stored_share(1.0);
         // The processor time is the simulator's, not that of a host issuing the operations.
         observations.ends.iter_mut().for_each(|end| end.usage = Default::default());

@@ -8,6 +8,9 @@
 //! until the new AU is full. flashbench shows these limits as "open erase blocks", linear and
 //! random. A FAT zone is meant for the tables of that file system: its AUs accept any order, and
 //! they do not count towards the open ones.
+//!
+//! Asserted whenever an AU is opened or closed: placed, open, free and retired AUs add up.
+//! [`AuMapped::check`] also asserts that none is in use twice.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +25,6 @@ pub struct AuRules {
     pub logical_pages: u32,
     /// Physical AUs.
     pub aus: u32,
-    /// Pages in an AU.
     pub au_pages: u32,
     /// Pages programmed at once.
     pub unit_pages: u32,
@@ -66,6 +68,9 @@ pub struct AuMapped {
     filled: Vec<u64>,
     open: Vec<Open>,
     free: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Number of logical AUs with a place, and of worn-out AUs.
+    placed: u32,
+    retired: u32,
     erases: Vec<u32>,
     total_erases: u64,
     clock: u64,
@@ -86,6 +91,8 @@ impl AuMapped {
             filled: vec![0; (rules.logical_pages as usize).div_ceil(64)],
             open: Vec::new(),
             free: (0..aus).map(|au| Reverse((0, au))).collect(),
+            placed: 0,
+            retired: 0,
             erases: vec![0; aus as usize],
             total_erases: 0,
             clock: 0,
@@ -182,6 +189,7 @@ impl AuMapped {
             flash.erase(at, place);
         }
         self.open.push(Open { au, place, next: 0, programmed: 0, host: false, used: self.clock });
+        self.check_counts();
         Ok(self.open.len() - 1)
     }
 
@@ -246,11 +254,35 @@ impl AuMapped {
         if let Some(old) = self.place[open.au as usize].replace(open.place) {
             self.erases[old as usize] += 1;
             self.total_erases += 1;
-            // A worn-out AU is retired.
             if self.erases[old as usize] < self.rules.endurance {
                 self.free.push(Reverse((self.erases[old as usize], old)));
+            } else {
+                self.retired += 1;
             }
+        } else {
+            self.placed += 1;
         }
+        self.check_counts();
+    }
+
+    /// Panics unless placed, open, free and retired AUs add up.
+    pub fn check_counts(&self) {
+        let in_use = self.placed as usize + self.open.len();
+        let sum = in_use + self.free.len() + self.retired as usize;
+        assert_eq!(sum, self.erases.len(), "placed, open, free and retired AUs");
+    }
+
+    /// Panics unless every AU is in use once, free or retired.
+    pub fn check(&self) {
+        self.check_counts();
+        let mut places: Vec<u32> = self.place.iter().copied().flatten().collect();
+        assert_eq!(places.len(), self.placed as usize, "AUs with a place");
+        places.extend(self.open.iter().map(|open| open.place));
+        places.extend(self.free.iter().map(|Reverse((_, place))| *place));
+        let number = places.len();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), number, "AUs in use twice");
     }
 
     /// Programs all pending data. Returns the time at which they are in flash.
@@ -333,5 +365,22 @@ mod tests {
         };
         assert_eq!([moved(2, 0), moved(2, 1)], [0, 0]);
         assert!(moved(2, 2) > 10 * 256 && moved(0, 0) > 10 * 256);
+    }
+
+    #[test]
+    #[should_panic(expected = "placed, open, free and retired AUs")]
+    fn a_lost_allocation_unit_is_noticed() {
+        let mut card = card(2, false);
+        card.check();
+        card.free.pop();
+        card.write(0, 0, 1, &mut Untimed).expect("room");
+    }
+
+    #[test]
+    #[should_panic(expected = "AUs in use twice")]
+    fn an_allocation_unit_in_use_twice_is_noticed() {
+        let mut card = card(2, false);
+        card.place[0] = card.place[1];
+        card.check();
     }
 }

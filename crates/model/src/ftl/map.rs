@@ -3,6 +3,8 @@
 //! The logical side is authoritative. The physical side records the last owner of a page and is not
 //! updated when that owner is overwritten or discarded: a physical page is live if the logical side
 //! still points to it. Live page counts are in `superblock.rs`.
+//!
+//! [`Map::check`] asserts that both sides agree: every mapped page has a physical page of its own.
 
 use super::side::{CHUNK, Side};
 
@@ -118,6 +120,22 @@ impl Map {
         });
     }
 
+    /// Panics unless [`Map::mapped`] pages are mapped, each to a physical page that records it as
+    /// its owner. Calls `f(ppn, len)` for the physical pages.
+    pub fn check(&self, mut f: impl FnMut(u32, u32)) {
+        let mut mapped = 0;
+        self.logical.pieces(0, self.logical.pages(), |lpn, len, ppn| {
+            mapped += u64::from(len);
+            f(ppn, len);
+            let mut owned = 0;
+            self.physical.pieces(ppn, len, |page, len, owner| {
+                owned += if owner.wrapping_sub(lpn) == page - ppn { len } else { 0 };
+            });
+            assert_eq!(owned, len, "logical pages from {lpn} that own those from {ppn}");
+        });
+        assert_eq!(mapped, self.mapped, "mapped pages");
+    }
+
     /// Clears the owners of `n` erased physical pages from `ppn`. No logical page points to them
     /// any more, so this only saves memory and time, and chunks shared by several small superblocks
     /// are skipped.
@@ -127,5 +145,33 @@ impl Map {
             let chunks = first..first + n.div_ceil(CHUNK);
             chunks.for_each(|chunk| self.physical.reset(chunk as usize));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound() -> Map {
+        let mut map = Map::new(2048, 4096);
+        map.bind(100, 1000, 24, |_, _| panic!("nothing was mapped"));
+        map.check(|ppn, len| assert_eq!((ppn, len), (1000, 24)));
+        map
+    }
+
+    #[test]
+    #[should_panic(expected = "logical pages from 200")]
+    fn two_logical_pages_on_one_physical_page_are_noticed() {
+        let mut map = bound();
+        map.logical.set(200, 1, 1010);
+        map.check(|_, _| ());
+    }
+
+    #[test]
+    #[should_panic(expected = "mapped pages")]
+    fn a_miscounted_mapped_page_is_noticed() {
+        let mut map = bound();
+        map.mapped -= 1;
+        map.check(|_, _| ());
     }
 }

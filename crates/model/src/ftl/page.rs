@@ -4,6 +4,9 @@
 //! Host data and moved data go to separate frontiers (or to a shared one, as the closed forms of
 //! write amplification assume). Collection and folding are the same operation, moving live pages
 //! out of a superblock, and advance a little with every host page; see `background.rs`.
+//!
+//! [`PageMapped::check_counts`] asserts, after every run, that the counts of live, free, spare and
+//! SLC superblocks add up; [`PageMapped::check`] also reads the whole map.
 
 use super::collect::{Draws, Policy};
 use super::map::{Live, Map};
@@ -150,7 +153,6 @@ impl PageMapped {
         self.layout.spares
     }
 
-    /// The superblocks.
     pub fn blocks(&self) -> &Superblocks {
         &self.blocks
     }
@@ -332,6 +334,23 @@ impl PageMapped {
         }
     }
 
+    /// Panics unless the counts of live, free, spare and SLC superblocks add up.
+    pub fn check_counts(&self) {
+        self.blocks.check(self.map.mapped());
+    }
+
+    /// Panics unless also every mapped page is valid once and counted in its superblock.
+    pub fn check(&self) {
+        self.check_counts();
+        let mut live = vec![0; self.blocks.count() as usize];
+        self.map.check(|ppn, len| {
+            by_superblock(self.stride_bits, ppn, len, |sb, len| live[sb as usize] += len);
+        });
+        for (sb, pages) in (0..).zip(live) {
+            assert_eq!(self.blocks.live(sb), pages, "live pages of superblock {sb}");
+        }
+    }
+
     pub(super) fn erase(&mut self, sb: u32) {
         self.map.erase(sb << self.stride_bits, self.layout.superblock_pages);
         self.worn_out |= !self.blocks.erase(sb);
@@ -340,12 +359,17 @@ impl PageMapped {
 
 #[inline]
 fn invalidate(blocks: &mut Superblocks, stride_bits: u32, ppn: u32, len: u32) {
-    // A run can extend into the next superblock.
-    let (mut at, end) = (ppn, ppn + len);
-    while at < end {
-        let sb = at >> stride_bits;
+    by_superblock(stride_bits, ppn, len, |sb, len| blocks.remove(sb, len));
+}
+
+/// Calls `f(superblock, pages)` for the parts of a run, which can extend into the next superblock.
+#[inline]
+fn by_superblock(stride_bits: u32, ppn: u32, len: u32, mut f: impl FnMut(u32, u32)) {
+    let (mut start, end) = (ppn, ppn + len);
+    while start < end {
+        let sb = start >> stride_bits;
         let stop = end.min((sb + 1) << stride_bits);
-        blocks.remove(sb, stop - at);
-        at = stop;
+        f(sb, stop - start);
+        start = stop;
     }
 }

@@ -53,6 +53,11 @@ impl Side {
         }
     }
 
+    /// Number of pages, rounded up to whole chunks.
+    pub fn pages(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
     /// Value of page `index`.
     pub fn get(&self, index: u32) -> Option<u32> {
         let mut found = None;

@@ -5,6 +5,9 @@
 //! superblock only falls, so one comparison per overwritten page keeps the minima exact, and the
 //! emptiest of a quarter of a million superblocks is found among 4,000 numbers. Victim selection is
 //! in `collect.rs`.
+//!
+//! Asserted whenever a superblock changes its use: it goes from free to busy to closed and back, and
+//! is erased only when it holds no live page. [`Superblocks::check`] compares all counts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -169,7 +172,7 @@ impl Superblocks {
     pub fn open(&mut self, slc: bool) -> Option<(u32, bool)> {
         let Reverse((_, sb)) = self.free.pop()?;
         let erased = std::mem::replace(&mut self.erased[sb as usize], false);
-        self.uses[sb as usize] = Use::Busy;
+        self.change_use(sb, Use::Free, Use::Busy);
         self.slc[sb as usize] = slc;
         self.slc_used += u32::from(slc);
         Some((sb, !erased))
@@ -189,7 +192,7 @@ impl Superblocks {
     /// Closes a full superblock.
     pub fn close(&mut self, sb: u32) {
         let i = sb as usize;
-        self.uses[i] = Use::Closed;
+        self.change_use(sb, Use::Busy, Use::Closed);
         self.live[i] &= !PINNED;
         self.lowest[i / GROUP] = self.lowest[i / GROUP].min(self.live[i]);
         self.closings += 1;
@@ -214,7 +217,7 @@ impl Superblocks {
     /// Takes a closed superblock for collection.
     pub fn pin(&mut self, sb: u32) {
         let i = sb as usize;
-        self.uses[i] = Use::Busy;
+        self.change_use(sb, Use::Closed, Use::Busy);
         self.live[i] |= PINNED;
         let group = &self.live[i / GROUP * GROUP..self.live.len().min((i / GROUP + 1) * GROUP)];
         self.lowest[i / GROUP] = group.iter().copied().min().unwrap_or(u32::MAX);
@@ -256,13 +259,13 @@ impl Superblocks {
     /// it.
     pub fn erase(&mut self, sb: u32) -> bool {
         let i = sb as usize;
-        debug_assert_eq!(self.live[i], PINNED, "an erased superblock holds nothing");
+        assert_eq!(self.live[i], PINNED, "an erased superblock holds no live page");
         self.slc_used -= u32::from(self.slc[i]);
         self.slc[i] = false;
         self.erases[i] += 1;
         self.total_erases += 1;
         if self.erases[i] < self.endurance(sb) {
-            self.uses[i] = Use::Free;
+            self.change_use(sb, Use::Busy, Use::Free);
             self.free.push(Reverse((self.erases[i], sb)));
             self.to_erase.push(sb);
             if self.to_erase.len() > 2 * self.uses.len() {
@@ -273,13 +276,13 @@ impl Superblocks {
             }
             return true;
         }
-        self.uses[i] = Use::Out;
+        self.change_use(sb, Use::Busy, Use::Out);
         if self.spare == 0 {
             return false;
         }
         let fresh = self.count() - self.spare;
         self.spare -= 1;
-        self.uses[fresh as usize] = Use::Free;
+        self.change_use(fresh, Use::Out, Use::Free);
         self.free.push(Reverse((0, fresh)));
         true
     }
@@ -320,9 +323,27 @@ impl Superblocks {
         (most - self.erases(least) > lead).then_some(least)
     }
 
-    /// Total number of live pages, and the use of each superblock; for checks.
-    pub fn census(&self) -> (u64, &[Use]) {
-        ((0..self.count()).map(|sb| u64::from(self.live(sb))).sum(), &self.uses)
+    fn change_use(&mut self, sb: u32, from: Use, to: Use) {
+        let current = std::mem::replace(&mut self.uses[sb as usize], to);
+        assert_eq!(current, from, "superblock {sb} cannot become {to:?}");
+    }
+
+    /// Panics unless the counts agree with each other and with the number of mapped pages.
+    pub fn check(&self, mapped: u64) {
+        let (mut tally, mut live) = ([0; 4], 0);
+        for (sb, &usage) in (0..).zip(&self.uses) {
+            let pages = self.live(sb);
+            live += u64::from(pages);
+            tally[usage as usize] += 1;
+            assert_eq!(self.is_candidate(sb), usage == Use::Closed, "superblock {sb}, {usage:?}");
+            let holds_data = matches!(usage, Use::Busy | Use::Closed);
+            assert!(holds_data || pages == 0 && !self.is_slc(sb), "superblock {sb} is {usage:?}");
+        }
+        assert_eq!(live, mapped, "live and mapped pages");
+        assert_eq!(self.free(), tally[Use::Free as usize], "free superblocks");
+        assert!(self.spare <= tally[Use::Out as usize], "{} spares of {tally:?}", self.spare);
+        let slc = self.slc.iter().filter(|slc| **slc).count();
+        assert_eq!(self.slc_used as usize, slc, "superblocks used as SLC");
     }
 }
 
@@ -364,6 +385,58 @@ mod tests {
                 assert_eq!(Some(blocks.live(best)), least);
             }
         }
+    }
+
+    fn written(pages: u32) -> (Superblocks, u32) {
+        let mut blocks = Superblocks::new(2, 1, WEAR);
+        let (sb, _) = blocks.open(true).expect("one is free");
+        blocks.add(sb, pages);
+        (blocks, sb)
+    }
+
+    #[test]
+    #[should_panic(expected = "cannot become Closed")]
+    fn a_superblock_is_closed_once() {
+        let (mut blocks, sb) = written(5);
+        (0..2).for_each(|_| blocks.close(sb));
+    }
+
+    #[test]
+    #[should_panic(expected = "holds no live page")]
+    fn live_pages_are_never_erased() {
+        let (mut blocks, sb) = written(5);
+        blocks.erase(sb);
+    }
+
+    #[test]
+    #[should_panic(expected = "live and mapped pages")]
+    fn a_lost_live_page_is_noticed() {
+        written(5).0.check(6);
+    }
+
+    #[test]
+    #[should_panic(expected = "free superblocks")]
+    fn a_lost_free_superblock_is_noticed() {
+        let (mut blocks, _) = written(5);
+        blocks.free.pop();
+        blocks.check(5);
+    }
+
+    #[test]
+    #[should_panic(expected = "1 spares of")]
+    fn a_spare_used_and_not_counted_is_noticed() {
+        let (mut blocks, _) = written(5);
+        (blocks.uses[2], blocks.live[2]) = (Use::Busy, PINNED);
+        blocks.check(5);
+    }
+
+    #[test]
+    #[should_panic(expected = "used as SLC")]
+    fn a_miscounted_slc_superblock_is_noticed() {
+        let (mut blocks, _) = written(5);
+        blocks.check(5);
+        blocks.slc_used += 1;
+        blocks.check(5);
     }
 
     #[test]

@@ -99,7 +99,9 @@ impl Bench {
     /// bytes/s.
     pub fn fill(&mut self) -> Vec<f64> {
         let bytes = self.drive.bytes();
-        self.sweep(OpKind::Write, 0, bytes, 128 << 10, 400)
+        let rates = self.sweep(OpKind::Write, 0, bytes, 128 << 10, 400);
+        self.drive.check();
+        rates
     }
 
     /// Runs random operations on the range from `shift` to `range` for a time. Returns bytes/s.
@@ -137,6 +139,7 @@ impl Bench {
             assert_eq!(end.status, Status::Ok);
             self.now = end.done_ns;
         }
+        self.drive.check();
     }
 }
 

@@ -50,9 +50,8 @@ impl Written {
         }
         let (work, page) = (bench.drive.work(), bench.drive.page_mapped().expect("page-mapped"));
         let moved = (work.moved + work.folded) as f64;
-        let mapped = page.map().mapped();
-        let adds_up =
-            page.blocks().census().0 == mapped && mapped == u64::from(page.layout().logical_pages);
+        page.check();
+        let adds_up = page.map().mapped() == u64::from(page.layout().logical_pages);
         let amplification = 1.0 + moved / work.host as f64;
         Written { refused, longest_ns, amplification, adds_up }
     }
