@@ -16,6 +16,9 @@
 //! entry, flushes, then frees the excess clusters. A power cut in between leaves lost clusters,
 //! never an entry without its clusters. Earlier files are never torn, because no entry set crosses
 //! a sector.
+//!
+//! Asserted at every placement and checkpoint: of each file, safe bytes <= bytes entered in the
+//! directory <= bytes placed <= size; and never more bytes at risk than promised.
 
 mod entries;
 
@@ -224,6 +227,7 @@ impl Recorder {
         }
         let sector = self.layout.sector_of(open.first) + open.placed / unit;
         open.placed += bytes;
+        self.check();
         Step::Write { sector, bytes }
     }
 
@@ -314,6 +318,18 @@ impl Recorder {
         files.map(|file| file.placed - file.safe).sum()
     }
 
+    fn check(&self) {
+        for file in [&self.previous, &self.open].into_iter().flatten() {
+            let Open { safe, entered, placed, bytes, .. } = *file;
+            assert!(
+                safe <= entered && entered <= placed && placed <= bytes,
+                "{safe} bytes safe, {entered} entered, {placed} placed of {bytes}"
+            );
+        }
+        let (at_risk, risk_max) = (self.at_risk(), self.risk_max);
+        assert!(at_risk <= risk_max, "{at_risk} bytes at risk, {risk_max} promised");
+    }
+
     /// Opens the next file if the open one is full and the one before it is safe.
     fn open_next(&mut self) {
         let is_full = self.open.is_none_or(|file| file.placed == file.bytes);
@@ -368,6 +384,7 @@ impl Recorder {
             file.safe = file.safe.max(now.covers(file));
         }
         self.kept = now.kept;
+        self.check();
         Ok(())
     }
 
@@ -413,4 +430,90 @@ fn file_bytes(layout: &Layout, recording: &Recording) -> u64 {
     let cluster = u64::from(layout.cluster_bytes);
     let bytes = recording.file_bytes.min(layout.file_bytes_max());
     (bytes / cluster).max(1) * cluster
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use core::convert::Infallible;
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::mkfs::{Format, mkfs};
+
+    const SECTOR: usize = 512;
+
+    struct Memory(Vec<u8>);
+
+    impl Drive for Memory {
+        type Error = Infallible;
+
+        fn sector_bytes(&self) -> u32 {
+            SECTOR as u32
+        }
+
+        fn sectors(&self) -> u64 {
+            (self.0.len() / SECTOR) as u64
+        }
+
+        fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), Infallible> {
+            self.0[sector as usize * SECTOR..][..bytes.len()].copy_from_slice(bytes);
+            Ok(())
+        }
+
+        fn flush(&mut self) -> Result<(), Infallible> {
+            Ok(())
+        }
+
+        fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), Infallible> {
+            bytes.copy_from_slice(&self.0[sector as usize * SECTOR..][..bytes.len()]);
+            Ok(())
+        }
+    }
+
+    /// A recorder that may have 64 KiB at risk, after 128 KiB; checks it after `change`.
+    fn record(change: impl FnOnce(&mut Recorder, &mut Open)) {
+        let (mut drive, mut room) = (Memory(std::vec![0; 8 << 20]), std::vec![0; 4096]);
+        mkfs(&mut drive, &Format::new(Kind::Exfat, 4096), &mut room).expect("fits");
+        let recording = Recording {
+            name: Name::new("REC", "BIN").expect("a name"),
+            file_bytes: 1 << 20,
+            checkpoint_bytes: Some(64 << 10),
+            time: 0,
+        };
+        let mut recorder = Recorder::open(&mut drive, recording, &mut room).expect("a volume");
+        let mut placed = 0;
+        while placed < 128 << 10 {
+            match recorder.place(4096) {
+                Step::Write { bytes, .. } => placed += bytes,
+                Step::Sync => recorder.sync(&mut drive, &mut room).expect("room"),
+            }
+        }
+        let mut open = recorder.open.take().expect("a file is open");
+        assert!(open.safe > 0 && open.entered > 0 && open.placed == 128 << 10);
+        change(&mut recorder, &mut open);
+        recorder.open = Some(open);
+        recorder.check();
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes safe, ")]
+    fn bytes_safe_before_they_are_entered_are_noticed() {
+        record(|_, open| open.safe = open.entered + 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes safe, ")]
+    fn bytes_entered_before_they_are_placed_are_noticed() {
+        record(|_, open| open.entered = open.placed + 8192);
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes at risk, ")]
+    fn more_bytes_at_risk_than_promised_are_noticed() {
+        record(|recorder, open| {
+            recorder.previous = Some(Open { placed: open.bytes, safe: 0, entered: 0, ..*open });
+        });
+    }
 }
