@@ -7,6 +7,10 @@
 //!
 //! An unanswered command becomes overdue ([`Queue::overdue`]); only the owner of the controller can
 //! abort it or reset the controller.
+//!
+//! Asserted, whatever the controller returns: the tail never passes the entries that the controller
+//! has not read (at every doorbell), and the trackers in flight are the commands submitted and not
+//! completed (at every tick).
 
 use core::ops::Deref;
 
@@ -68,6 +72,8 @@ pub struct Queue<H, D, T> {
     phase: u32,
     /// Completions that may be consumed without writing the doorbell.
     cq_lazy: u32,
+    /// Commands submitted and not completed.
+    in_flight: u32,
     result: u32,
     next_epoch_ns: u64,
     polls: u32,
@@ -120,6 +126,7 @@ where
             cq_rung: 0,
             phase: PHASE,
             cq_lazy: 0,
+            in_flight: 0,
             result: 0,
             next_epoch_ns: 0,
             polls: 0,
@@ -335,6 +342,11 @@ where
             let (old, new) = (self.sq_rung, self.sq_tail);
             self.sq_rung = new;
             let pushed = new.wrapping_sub(old) & self.sq_mask;
+            assert!(
+                pushed <= self.sq_stop.wrapping_sub(old) & self.sq_mask,
+                "the tail of the submission queue passes its head"
+            );
+            self.in_flight = self.in_flight.wrapping_add(pushed);
             self.counters.commands += u64::from(pushed);
             if self.doorbell(self.bell, old, new) {
                 self.sq_written = new;
@@ -374,7 +386,7 @@ where
         let ring = self.cq_entry..self.cq_entry + cq_entries as usize;
         // The size of the memory was checked when the queue was created.
         let ring = words.as_chunks::<4>().0.get(ring).unwrap_or_default();
-        let begin = self.cq_head;
+        let (begin, strays) = (self.cq_head, self.counters.strays);
         let (mut head, mut phase, mut turns) = (begin, self.phase, 0);
         while let Some(entry) = ring.get(head as usize) {
             let last = load(entry, 12);
@@ -400,6 +412,8 @@ where
         let found = turns * cq_entries + head - begin;
         (self.cq_head, self.phase) = (head, phase);
         if found > 0 {
+            let strays = (self.counters.strays - strays) as u32;
+            self.in_flight = self.in_flight.wrapping_sub(found - strays);
             let newest = head.wrapping_sub(1) & (cq_entries - 1);
             self.learn(newest);
         }
@@ -424,7 +438,9 @@ where
         };
         self.result = load(entry, 0);
         let head = load(entry, 8) & 0xffff;
-        if head <= self.sq_mask {
+        // It advances, at most to the last tail announced; anything else is the controller's error.
+        let distance = |position: u32| position.wrapping_sub(self.sq_stop + 1) & self.sq_mask;
+        if head <= self.sq_mask && distance(head) <= distance(self.sq_rung) {
             self.sq_stop = head.wrapping_sub(1) & self.sq_mask;
         }
     }
@@ -450,7 +466,9 @@ where
             self.counters.doorbells += 1;
             self.host.write32(self.bell, self.sq_rung);
         }
+        let mut busy = 0;
         for tracker in self.trackers.as_mut().iter_mut() {
+            busy += u32::from(tracker.age() != age::FREE);
             match tracker.age() {
                 age::FREE | age::OVERDUE | age::HOPELESS => {}
                 other => {
@@ -459,6 +477,9 @@ where
                 }
             }
         }
+        let unannounced = self.sq_tail.wrapping_sub(self.sq_rung) & self.sq_mask;
+        let commands = self.in_flight.wrapping_add(unannounced);
+        assert_eq!(busy, commands, "trackers and commands in flight");
     }
 
     /// The next command that needs the owner of the controller.
@@ -477,6 +498,8 @@ where
     /// Ends every request in flight as lost. Call only after the controller was stopped: until then
     /// it may still write to their memory.
     pub(crate) fn lose_all(&mut self, mut done: impl FnMut(Completed)) {
+        // Commands that were never announced are lost too.
+        (self.in_flight, self.sq_tail) = (0, self.sq_rung);
         let pieces = self.layout.pieces;
         let trackers = self.trackers.as_mut();
         for slot in 0..self.layout.slots {
@@ -575,4 +598,112 @@ fn contiguous<D: DmaMap + ?Sized>(memory: &D, at: usize, bytes: usize) -> Result
     let straight =
         (0..bytes).step_by(PAGE_BYTES).all(|page| memory.bus(at + page) == start + page as u64);
     if straight { Ok(()) } else { Err(Error::Scattered) }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use core::sync::atomic::AtomicU32;
+
+    use super::*;
+    use crate::layout::Shape;
+
+    /// Registers that store nothing, zeroed memory, and a clock that ticks at every look.
+    struct Machine {
+        words: [AtomicU32; 16 * 1024],
+        now_ns: Cell<u64>,
+    }
+
+    impl Mmio for Machine {
+        fn read32(&self, _offset: usize) -> u32 {
+            0
+        }
+
+        fn write32(&self, _offset: usize, _value: u32) {}
+    }
+
+    impl DmaMap for Machine {
+        fn words(&self) -> &[AtomicU32] {
+            &self.words
+        }
+
+        fn bus(&self, offset: usize) -> u64 {
+            offset as u64
+        }
+    }
+
+    impl Clock for Machine {
+        fn now_ns(&self) -> u64 {
+            self.now_ns.set(self.now_ns.get() + 1);
+            self.now_ns.get()
+        }
+    }
+
+    fn machine() -> Machine {
+        Machine { words: [const { AtomicU32::new(0) }; 16 * 1024], now_ns: Cell::new(0) }
+    }
+
+    /// A queue of 3 slots with 2 requests in flight.
+    fn queue(machine: &Machine) -> Queue<&Machine, &Machine, [Tracker; 3]> {
+        let shape = Shape { slots: 3, request_bytes: PAGE_BYTES, base: 0, timeout_ns: 1000 };
+        let layout = Layout::new(&shape, 1024, None).expect("fits");
+        let trackers = [Tracker::default(); 3];
+        let mut queue =
+            Queue::new(machine, machine, trackers, layout, 1, Capabilities(0)).expect("fits");
+        for slot in 0..2 {
+            push(&mut queue, slot);
+        }
+        queue.ring();
+        queue
+    }
+
+    fn push(queue: &mut Queue<&Machine, &Machine, [Tracker; 3]>, slot: usize) {
+        let command = Command { opcode: 2, nsid: 1, cdw: [0; 3] };
+        queue.push_addressed(slot, &command, (0, 0)).expect("room");
+    }
+
+    /// Completes the command of a slot in entry `index` of the completion ring, with this head.
+    fn answer(queue: &Queue<&Machine, &Machine, [Tracker; 3]>, index: u32, slot: usize, head: u32) {
+        let words = queue.memory.words();
+        let entry = (queue.cq_entry + index as usize) * 16;
+        store(words, entry + 8, head);
+        store(words, entry + 12, u32::from(queue.trackers[slot].cid) | PHASE);
+    }
+
+    #[test]
+    #[should_panic(expected = "the tail of the submission queue passes its head")]
+    fn the_tail_never_passes_flow_control() {
+        let machine = machine();
+        let mut queue = queue(&machine);
+        push(&mut queue, 2);
+        queue.sq_stop = queue.sq_rung;
+        queue.ring();
+    }
+
+    #[test]
+    fn a_head_beyond_the_tail_is_not_believed() {
+        let machine = machine();
+        let mut queue = queue(&machine);
+        for (index, (slot, head, stop)) in [(0, 3, 3), (1, 2, 1)].into_iter().enumerate() {
+            answer(&queue, index as u32, slot, head);
+            assert_eq!(queue.poll(|_| ()), 1);
+            assert_eq!(queue.sq_stop, stop, "after the head {head}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "trackers and commands in flight")]
+    fn a_lost_tracker_is_noticed() {
+        let machine = machine();
+        let mut queue = queue(&machine);
+        answer(&queue, 0, 0, 1);
+        assert_eq!(queue.poll(|_| ()), 1);
+        for _ in 0..1000 {
+            assert_eq!(queue.poll(|_| ()), 0);
+        }
+        queue.trackers[1].life = 0;
+        for _ in 0..1000 {
+            queue.poll(|_| ());
+        }
+    }
 }
