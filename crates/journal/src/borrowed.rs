@@ -209,7 +209,6 @@ impl Borrowed {
         }
     }
 
-    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.checksums.len()
     }

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::{Account, DriveKey, Machine, STATE_IN_HOME, Separation, separation, user_name};
 
-use crate::disk::{Disk, Kernel};
+use crate::disk::{Disk, Kernel, PartFile};
 use crate::elsewhere::ElsewhereLeft;
 use crate::file::{self, Header, Kept, PART, WHOLE};
 use crate::homes;
@@ -173,7 +173,7 @@ impl JournalDir {
     /// Writes the file of a new journal, which only its owner may read: the bytes may be private.
     fn write(
         &self,
-        mut file: File,
+        file: File,
         part: &Path,
         header: &Header,
         borrowed: &Borrowed,
@@ -182,11 +182,11 @@ impl JournalDir {
         if !file::lock(&file, part)? {
             return Err(JournalError::Held { path: part.to_path_buf() });
         }
-        let disk = &*self.disk;
-        file::write(disk, (&mut file, part), header, borrowed.bytes()).map_err(failed)?;
-        disk.sync(&file, part).map_err(failed)?;
+        let mut file = PartFile::new(&*self.disk, part, file);
+        file::write(&mut file, header, borrowed.bytes()).map_err(failed)?;
+        file.sync().map_err(failed)?;
         let path = part.with_extension(WHOLE);
-        disk.rename(part, &path).and_then(|()| disk.sync_names(&self.dir)).map_err(failed)?;
+        let file = file.publish(&path, &self.dir).map_err(failed)?;
         Ok(Journal { place: self.clone(), path, _file: file })
     }
 

@@ -3,6 +3,8 @@
 //! Production code has one implementation, [`Kernel`]. The power cut tests record the operations
 //! instead, and replay every prefix of them as a drive may have kept it. Reads change nothing and
 //! are not included.
+//!
+//! Asserted: a file gets its final name only when its content is synced ([`PartFile::publish`]).
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
@@ -70,5 +72,68 @@ impl Disk for Kernel {
     fn sync_names(&self, directory: &Path) -> io::Result<()> {
         let here = directory.as_os_str().is_empty();
         File::open(if here { Path::new(".") } else { directory })?.sync_all()
+    }
+}
+
+/// A file that is being written under a temporary name.
+pub(crate) struct PartFile<'d> {
+    disk: &'d dyn Disk,
+    path: &'d Path,
+    file: File,
+    is_synced: bool,
+}
+
+impl<'d> PartFile<'d> {
+    /// Takes an empty file that was created at `path`.
+    pub(crate) fn new(disk: &'d dyn Disk, path: &'d Path, file: File) -> PartFile<'d> {
+        PartFile { disk, path, file, is_synced: false }
+    }
+
+    /// Appends bytes, which are not durable yet.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.is_synced = false;
+        self.disk.append(&mut self.file, self.path, bytes)
+    }
+
+    /// Makes the content durable.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.disk.sync(&self.file, self.path)?;
+        self.is_synced = true;
+        Ok(())
+    }
+
+    /// Gives the file its final name in `directory`. On return, it survives a power loss.
+    pub(crate) fn publish(self, path: &Path, directory: &Path) -> io::Result<File> {
+        assert!(self.is_synced, "{} would get its name before it is synced", path.display());
+        self.disk.rename(self.path, path)?;
+        self.disk.sync_names(directory)?;
+        Ok(self.file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Publishes a file after an append, a sync, and `appends` further appends.
+    fn publish(appends: usize) -> io::Result<File> {
+        let directory = tempfile::tempdir()?;
+        let (part, path) = (directory.path().join("a.part"), directory.path().join("a"));
+        let mut file = PartFile::new(&Kernel, &part, Kernel.create(&part)?);
+        file.append(b"header")?;
+        file.sync()?;
+        (0..appends).try_for_each(|_| file.append(b"bytes"))?;
+        file.publish(&path, directory.path())
+    }
+
+    #[test]
+    fn a_synced_file_gets_its_name() {
+        publish(0).expect("published");
+    }
+
+    #[test]
+    #[should_panic(expected = "before it is synced")]
+    fn bytes_that_are_not_synced_keep_the_temporary_name() {
+        let _ = publish(1);
     }
 }

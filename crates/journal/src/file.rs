@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The name shows whether the journal is complete: its extension is `.part` until everything is
-//! synced, and `.journal` afterwards. No block is overwritten before that. The run that owns the
+//! synced, and `.journal` afterwards (asserted in `disk.rs`). No block is overwritten before that. The run that owns the
 //! journal holds a lock (`flock`), which the kernel releases if the run dies.
 
 use std::fs::File;
@@ -24,8 +24,9 @@ use serde::{Deserialize, Serialize};
 use workload::Region;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::disk::PartFile;
 use crate::owner::{Opened, Owner};
-use crate::{BLOCK, BYTES_MAX, Borrowed, Disk, JournalError};
+use crate::{BLOCK, BYTES_MAX, Borrowed, JournalError};
 
 /// Extension of a journal being written: no block has been overwritten yet.
 pub(crate) const PART: &str = "part";
@@ -66,32 +67,27 @@ impl Header {
     fn check(&self) -> Result<(), String> {
         let blocks = self.region.bytes.div_ceil(BLOCK as u64);
         let end = self.region.start.checked_add(self.region.bytes);
-        match () {
-            () if self.region.bytes > BYTES_MAX => Err("its region is too large".into()),
-            () if self.block_bytes != BLOCK as u64 => Err("its block size is not supported".into()),
-            () if self.checksums.len() as u64 != blocks => {
-                Err("its checksum count is wrong".into())
-            }
-            () if end.is_none_or(|end| end > self.drive.bytes) => {
-                Err("its region exceeds the drive".into())
-            }
-            () => Ok(()),
+        if self.region.bytes > BYTES_MAX {
+            Err("its region is too large".into())
+        } else if self.block_bytes != BLOCK as u64 {
+            Err("its block size is not supported".into())
+        } else if self.checksums.len() as u64 != blocks {
+            Err("its checksum count is wrong".into())
+        } else if end.is_none_or(|end| end > self.drive.bytes) {
+            Err("its region exceeds the drive".into())
+        } else {
+            Ok(())
         }
     }
 }
 
-/// Writes a journal. The caller syncs and renames it.
-pub(crate) fn write(
-    disk: &dyn Disk,
-    (file, path): (&mut File, &Path),
-    header: &Header,
-    bytes: &[u8],
-) -> io::Result<()> {
+/// Writes a journal. The caller syncs and publishes it.
+pub(crate) fn write(file: &mut PartFile<'_>, header: &Header, bytes: &[u8]) -> io::Result<()> {
     let header = serde_json::to_vec(header)?;
     let head = [&MAGIC[..], &(header.len() as u64).to_le_bytes(), &xxh3_64(&header).to_le_bytes()];
-    disk.append(file, path, &head.concat())?;
-    disk.append(file, path, &header)?;
-    disk.append(file, path, bytes)
+    file.append(&head.concat())?;
+    file.append(&header)?;
+    file.append(bytes)
 }
 
 /// Reads the header of a journal and leaves the file position at the first original byte.

@@ -14,7 +14,6 @@ use crate::registry::Entry;
 pub struct Leftover {
     /// Path of the file.
     pub path: PathBuf,
-    /// Its state.
     pub state: State,
 }
 

@@ -8,11 +8,13 @@
 //! unreachable, never finished.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::PartFile;
 use crate::file::WHOLE;
 use crate::owner::{Opened, Owner};
 use crate::{Disk, JournalError};
@@ -53,17 +55,17 @@ pub(crate) fn enter(disk: &dyn Disk, dir: &Path, entry: &Entry) -> Result<(), Jo
     let path = entry_path(dir, &entry.path).with_extension(NEEDED);
     let part = path.with_extension("entry-part");
     let text = serde_json::to_vec(entry).map_err(|e| JournalError::io("write", &part, e))?;
-    let written = disk
-        .create(&part)
-        .and_then(|mut file| {
-            disk.append(&mut file, &part, &text).and_then(|()| disk.sync(&file, &part))
-        })
-        .and_then(|()| disk.rename(&part, &path))
-        .and_then(|()| disk.sync_names(dir));
-    written.map_err(|e| {
+    write(disk, (&part, &path), dir, &text).map_err(|e| {
         let _ = disk.remove(&part);
         JournalError::io("write", &path, e)
     })
+}
+
+fn write(disk: &dyn Disk, (part, path): (&Path, &Path), dir: &Path, text: &[u8]) -> io::Result<()> {
+    let mut file = PartFile::new(disk, part, disk.create(part)?);
+    file.append(text)?;
+    file.sync()?;
+    file.publish(path, dir).map(drop)
 }
 
 /// Records that the blocks of a journal are verified, if it is registered.
