@@ -42,7 +42,6 @@ impl Timing {
 pub struct Media {
     /// Logical block size, bytes.
     pub block_bytes: u32,
-    /// Number of blocks.
     pub blocks: u64,
     pub(crate) timing: Timing,
     pieces: HashMap<u64, Box<[u8]>>,

@@ -44,7 +44,6 @@ impl Cq {
     }
 }
 
-/// A completion.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
     pub sq: u16,

@@ -120,7 +120,6 @@ pub struct Simulated(Mutex<State>);
 
 /// A driver's platform: the controller's registers and clock, and memory for the admin queue.
 pub struct Host {
-    /// The controller.
     pub controller: Arc<Simulated>,
     /// Memory for the admin queue.
     pub memory: Arc<Memory>,

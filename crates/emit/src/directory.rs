@@ -31,7 +31,6 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens a directory.
     pub fn open(path: &Path) -> io::Result<Directory> {
         Walk::begin(path)?.directory(path, None)
     }

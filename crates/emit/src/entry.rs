@@ -20,7 +20,6 @@ use crate::owner::invoking_user;
 pub struct Entry(pub Stat);
 
 impl Entry {
-    /// What it is.
     pub fn kind(&self) -> EntryKind {
         match FileType::from_raw_mode(self.0.st_mode) {
             FileType::Symlink => EntryKind::Link,

@@ -8,7 +8,6 @@ pub(crate) enum EntryKind {
     Link,
     /// A block device.
     Drive,
-    /// A directory.
     Directory,
     /// A pipe or another device.
     Other,

@@ -130,7 +130,6 @@ impl Mutator {
         self.kept.len()
     }
 
-    /// The next input.
     pub fn next_input(&mut self) -> Vec<u8> {
         let mut input = self.random.of(&self.kept).cloned().unwrap_or_default();
         for _ in 0..1 + self.random.below(6) {

@@ -17,7 +17,6 @@ pub struct DeclaredSpec {
     pub write_granularity: Figure<Size>,
     /// Optimal write size of an NVMe namespace (NOWS).
     pub optimal_write: Figure<Size>,
-    /// Discard granularity.
     pub discard_granularity: Figure<Size>,
     /// Distance from the drive's start to the first unit of a discard.
     pub discard_alignment: Figure<Size>,

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Kind of fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
@@ -33,7 +32,6 @@ pub enum FaultKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultSpec {
-    /// The fault.
     pub kind: Figure<FaultKind>,
     /// One in this many writes has it.
     pub every: Figure<u32>,

@@ -29,9 +29,7 @@ pub enum Origin {
 /// A value, its origin and its source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure<T> {
-    /// The value.
     pub value: T,
-    /// Origin.
     pub from: Origin,
     /// The document or reasoning; empty if not given.
     pub source: String,

@@ -21,7 +21,6 @@ pub struct SpecError {
     pub line: usize,
     /// Key, such as `nand.dies`.
     pub key: String,
-    /// Message.
     pub message: String,
 }
 

@@ -39,7 +39,6 @@ pub struct DriveSpec {
     pub host: HostSpec,
     /// Links between host and drive, nearest to the host first.
     pub link: Vec<LinkSpec>,
-    /// Commands.
     pub command: CommandSpec,
     /// Write buffer.
     pub buffer: BufferSpec,
@@ -51,13 +50,10 @@ pub struct DriveSpec {
     pub slc: SlcSpec,
     /// Garbage collection.
     pub collect: CollectSpec,
-    /// Discard.
     pub discard: DiscardSpec,
     /// Flash.
     pub nand: NandSpec,
-    /// Wear.
     pub wear: WearSpec,
-    /// Heat.
     pub heat: HeatSpec,
     /// Variation between drives, sessions and operations.
     pub vary: VarySpec,
@@ -375,7 +371,6 @@ impl Default for DiscardSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NandSpec {
-    /// Number of dies.
     pub dies: Figure<u32>,
     /// Number of channels; dies are distributed over them in turn.
     pub channels: Figure<u32>,
@@ -517,7 +512,6 @@ pub struct VarySpec {
     pub retry: Figure<f64>,
     /// Mean delay of a completion on the host, us; included in the latency of commands.
     pub jitter_us: Figure<f64>,
-    /// Seed of the session.
     pub session_seed: Figure<u64>,
 }
 

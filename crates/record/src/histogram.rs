@@ -14,7 +14,8 @@ const SUB_BITS: u32 = 6;
 const SUB: u64 = 1 << SUB_BITS;
 const BUCKETS: usize = ((64 - SUB_BITS + 1) as usize) << SUB_BITS;
 
-/// A percentile with fewer samples beyond it is not printed (statistics: R9).
+/// A percentile with fewer samples beyond it is not printed: the standard error of their number
+/// would exceed a third.
 const SAMPLES_BEYOND: f64 = 10.0;
 
 /// Counts of values in nanoseconds (or any other unit of whole numbers).

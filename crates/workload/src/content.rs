@@ -33,7 +33,6 @@ pub enum Content {
     Duplicate(f64),
     /// The same random 4 KiB repeated: deduplicable, not compressible.
     Repeated,
-    /// Zeros.
     Zeros,
     /// The current content of the blocks, which must have been borrowed.
     Original,

@@ -38,7 +38,6 @@ pub enum WorkloadError {
     OutOfRange {
         /// The parameter.
         what: &'static str,
-        /// Its value.
         value: f64,
         /// The range in words.
         range: &'static str,

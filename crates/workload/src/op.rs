@@ -39,7 +39,6 @@ impl OpKind {
 /// One operation on a target. `offset` and `bytes` are 0 for a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Op {
-    /// Kind.
     pub kind: OpKind,
     /// Offset of the first byte on the target.
     pub offset: u64,

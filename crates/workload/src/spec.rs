@@ -77,7 +77,6 @@ impl Mix {
         }
     }
 
-    /// The weight of one kind.
     pub fn weight(&self, kind: OpKind) -> u32 {
         match kind {
             OpKind::Read => self.read,

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use crate::entry::Entry;
 use crate::owner::Owner;
 
-/// A directory.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,

@@ -10,7 +10,6 @@ use crate::kind::EntryKind;
 pub struct Entry(pub Metadata);
 
 impl Entry {
-    /// What it is.
     pub fn kind(&self) -> EntryKind {
         if self.0.is_symlink() {
             EntryKind::Link
