@@ -56,10 +56,14 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     let noisy = spread.deviation >= NOISY * std::f64::consts::SQRT_2;
     let same = n * share * if noisy { SAME_NOISY } else { SAME };
     // Without scatter, the ratio alone decides.
-    let p = |distance: f64, test: fn(f64, f64) -> f64| match error > 0.0 {
-        true => test(distance / error, freedom),
-        false if distance > 0.0 => 0.0,
-        false => 1.0,
+    let p = |distance: f64, test: fn(f64, f64) -> f64| {
+        if error > 0.0 {
+            test(distance / error, freedom)
+        } else if distance > 0.0 {
+            0.0
+        } else {
+            1.0
+        }
     };
     let margin = libm::log1p(EQUIVALENT_WITHIN);
     let half = t_quantile(1.0 - level / 2.0, freedom) * error;

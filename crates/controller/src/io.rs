@@ -67,9 +67,10 @@ impl State {
         let mut at = 0;
         for (memory, offset, bytes) in pieces {
             let (range, part) = (offset..offset + bytes, &mut data[at..at + bytes]);
-            match writes {
-                true => self.memories[memory].read(range, part),
-                false => self.memories[memory].write(range, part),
+            if writes {
+                self.memories[memory].read(range, part)
+            } else {
+                self.memories[memory].write(range, part)
             }
             at += bytes;
         }

@@ -32,10 +32,7 @@ impl Memory {
 
     /// Maps a page between memory order and bus order; its own inverse.
     fn turned(&self, page: usize) -> usize {
-        match page < self.straight {
-            true => page,
-            false => self.pages() - 1 - (page - self.straight),
-        }
+        if page < self.straight { page } else { self.pages() - 1 - (page - self.straight) }
     }
 
     /// Returns the offset of a bus address, if it is in the region.

@@ -257,9 +257,12 @@ impl State {
         if self.now < self.dark_until {
             return;
         }
-        let half = |word: &mut u64, high: bool| match high {
-            false => *word = *word & !0xffff_ffff | u64::from(value),
-            true => *word = *word & 0xffff_ffff | u64::from(value) << 32,
+        let half = |word: &mut u64, high: bool| {
+            if high {
+                *word = *word & 0xffff_ffff | u64::from(value) << 32
+            } else {
+                *word = *word & !0xffff_ffff | u64::from(value)
+            }
         };
         match offset {
             regs::CC => self.configure(value),

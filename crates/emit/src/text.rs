@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 /// Replaces every character that [`controls_display`] with `?`; the result is one line.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    match text.contains(controls_display) {
-        true => text.chars().map(|c| if controls_display(c) { '?' } else { c }).collect(),
-        false => Cow::Borrowed(text),
+    if text.contains(controls_display) {
+        text.chars().map(|c| if controls_display(c) { '?' } else { c }).collect()
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -19,12 +20,11 @@ pub fn json(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match unescaped(c) {
-            true => out.push(c),
-            false => {
-                let units = c.encode_utf16(&mut [0; 2]).to_vec();
-                out.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-            }
+        if unescaped(c) {
+            out.push(c)
+        } else {
+            let units = c.encode_utf16(&mut [0; 2]).to_vec();
+            out.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
         }
     }
     Cow::Owned(out)
@@ -74,9 +74,10 @@ pub fn controls_display(c: char) -> bool {
 /// A word, quoted if a shell might split or interpret it.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,%@+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => Cow::Borrowed(word),
-        false => Cow::Owned(format!("'{}'", word.replace('\'', "'\\''"))),
+    if !word.is_empty() && word.chars().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
     }
 }
 

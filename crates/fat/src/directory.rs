@@ -78,9 +78,10 @@ impl Position {
     }
 
     pub fn start(layout: &Layout, entry: &Entry) -> Position {
-        let left = match entry.contiguous {
-            true => layout.clusters_for(entry.bytes).min(u64::from(layout.clusters)),
-            false => u64::from(layout.clusters),
+        let left = if entry.contiguous {
+            layout.clusters_for(entry.bytes).min(u64::from(layout.clusters))
+        } else {
+            u64::from(layout.clusters)
         };
         let (cluster, contiguous) = (entry.first, entry.contiguous);
         Position { cluster, sector: 0, index: 0, left, contiguous }
@@ -150,9 +151,10 @@ impl Cursor {
         if at.left == 0 {
             return Ok(());
         }
-        let next = match at.contiguous {
-            true => Link::To(at.cluster.saturating_add(1)),
-            false => self.layout.follow(drive, &mut self.fat, at.cluster)?,
+        let next = if at.contiguous {
+            Link::To(at.cluster.saturating_add(1))
+        } else {
+            self.layout.follow(drive, &mut self.fat, at.cluster)?
         };
         match next {
             Link::To(cluster) => at.cluster = cluster,

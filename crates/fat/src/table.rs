@@ -287,9 +287,10 @@ fn bitmap_cluster<D: Drive>(drive: &mut D, layout: &Layout) -> Result<u32, Error
                 if !whole || !layout.has(first) || end > u64::from(layout.last_cluster()) + 1 {
                     return Err(Error::Volume("the allocation bitmap is damaged"));
                 }
-                return match cursor.is_contiguous(drive, first, clusters)? {
-                    true => Ok(first),
-                    false => Err(Error::Volume("the allocation bitmap is fragmented")),
+                return if cursor.is_contiguous(drive, first, clusters)? {
+                    Ok(first)
+                } else {
+                    Err(Error::Volume("the allocation bitmap is fragmented"))
                 };
             }
             _ => {}

@@ -288,10 +288,13 @@ impl JournalDir {
             // The run was killed between its last two steps. A directory that is missing, or empty
             // because its file system is not mounted, may return with the journal, so the entry is
             // kept until then. It refuses no run.
-            Registered::Closing(entry) => match entry.path.parent().is_none_or(has_files) {
-                true => self.remove(&entry.path).map(|()| None),
-                false => Ok(None),
-            },
+            Registered::Closing(entry) => {
+                if entry.path.parent().is_none_or(has_files) {
+                    self.remove(&entry.path).map(|()| None)
+                } else {
+                    Ok(None)
+                }
+            }
             Registered::Needed(entry) => {
                 let path = entry.path.clone();
                 let state = match self.owner.open(&path) {

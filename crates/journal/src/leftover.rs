@@ -98,12 +98,13 @@ pub(crate) fn look(path: &Path, owner: Owner) -> Result<Option<Leftover>, Journa
     if !path.exists() {
         return Ok(None);
     }
-    let state = match part {
-        true => State::Torn,
-        false => match file::read_header(&mut file, path) {
+    let state = if part {
+        State::Torn
+    } else {
+        match file::read_header(&mut file, path) {
             Ok(header) => State::Whole(Box::new(header)),
             Err(error) => State::Damaged { reason: error.to_string(), drive: None },
-        },
+        }
     };
     leftover(state)
 }

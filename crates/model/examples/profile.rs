@@ -11,9 +11,10 @@ fn main() {
     let name = args.next().expect("a preset or a file");
     let overrides: Vec<String> = args.collect();
     let pairs: Vec<_> = overrides.iter().filter_map(|pair| pair.split_once('=')).collect();
-    let spec = match name.ends_with(".toml") {
-        true => DriveSpec::parse(&name, &std::fs::read_to_string(&name).expect("a readable file")),
-        false => DriveSpec::preset(&name),
+    let spec = if name.ends_with(".toml") {
+        DriveSpec::parse(&name, &std::fs::read_to_string(&name).expect("a readable file"))
+    } else {
+        DriveSpec::preset(&name)
     };
     let spec = spec.and_then(|spec| spec.with_overrides(&pairs)).unwrap_or_else(|e| panic!("{e}"));
     let mut bench = Bench::new(&spec);

@@ -354,13 +354,12 @@ impl Drive {
             let lpn = self.page_of(from);
             let stop = to.min((u64::from(lpn) + 1) * page);
             let range = (from % page) as u32..(from % page + (stop - from)) as u32;
-            held = match range.len() as u64 == page {
-                true => {
-                    self.forget_partials(lpn, 1);
-                    self.put(held, lpn, 1)?;
-                    held
-                }
-                false => self.put_partial(held, lpn, range)?,
+            held = if range.len() as u64 == page {
+                self.forget_partials(lpn, 1);
+                self.put(held, lpn, 1)?;
+                held
+            } else {
+                self.put_partial(held, lpn, range)?
             };
             from = stop;
         }

@@ -31,10 +31,7 @@ impl Drive {
         let grid = u64::from(self.block_bytes);
         let landing = self.faults.land(op.offset / grid..op.end() / grid);
         let places = self.alias.written(landing.places());
-        match self.forgetful {
-            true => content.write_unkept(&places),
-            false => content.write(&places),
-        }
+        if self.forgetful { content.write_unkept(&places) } else { content.write(&places) }
     }
 
     /// Returns the actual locations of the last recorded write's blocks.

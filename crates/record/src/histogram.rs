@@ -280,9 +280,12 @@ impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Sparse { count, sum, min, max, buckets } = Sparse::deserialize(deserializer)?;
         let read = Histogram::from_parts(buckets, sum as u128, min, max);
-        let read = read.and_then(|histogram| match histogram.count == count {
-            true => Ok(histogram),
-            false => Err("the count is not that of its buckets"),
+        let read = read.and_then(|histogram| {
+            if histogram.count == count {
+                Ok(histogram)
+            } else {
+                Err("the count is not that of its buckets")
+            }
         });
         read.map_err(|why| D::Error::custom(format_args!("histogram: {why}")))
     }

@@ -209,9 +209,8 @@ impl Stamp {
             Stamp::Reservations(doubts) => doubts,
             Stamp::Believable | Stamp::Other(_) => Vec::new(),
         };
-        let foreign = run.origin.as_ref().map(|origin| match origin.is_own_fio() {
-            true => FindingKind::OwnFioOutput,
-            false => FindingKind::NotChecked,
+        let foreign = run.origin.as_ref().map(|origin| {
+            if origin.is_own_fio() { FindingKind::OwnFioOutput } else { FindingKind::NotChecked }
         });
         let doubts: Vec<FindingKind> = early.into_iter().chain(foreign).chain(doubts).collect();
         if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }

@@ -222,9 +222,10 @@ fn a_transfer_over_the_limit_is_a_violation() {
         let mut bench = bench(setup, vec![Media::new(512, 1000, fixed())]);
         let shape =
             Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
-        let layout = match ignores {
-            true => Layout::new(&shape, 1024, None),
-            false => bench.controller.lay_out(&shape),
+        let layout = if ignores {
+            Layout::new(&shape, 1024, None)
+        } else {
+            bench.controller.lay_out(&shape)
         };
         let mut queue = bench.queue_of(1, layout.expect("fits"));
         let at = queue.layout().end();

@@ -217,9 +217,10 @@ impl Check<'_> {
             self.report(Problem::BadChain { first });
             return Ok(false);
         }
-        match entry.contiguous {
-            true => self.run(drive, first, needed),
-            false => self.chain(drive, first, (!open_end).then_some(needed)),
+        if entry.contiguous {
+            self.run(drive, first, needed)
+        } else {
+            self.chain(drive, first, (!open_end).then_some(needed))
         }
     }
 

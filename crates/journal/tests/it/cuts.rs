@@ -304,9 +304,10 @@ fn original() -> Vec<u8> {
 /// A journal directory under the root: the default directory, or one registered there.
 fn place(root: &Path, elsewhere: bool, log: &Log) -> JournalDir {
     let default = root.join("state/ssdyno/journal");
-    let place = match elsewhere {
-        true => JournalDir::at(&root.join("other/journals")).registered_in(&default),
-        false => JournalDir::at(&default),
+    let place = if elsewhere {
+        JournalDir::at(&root.join("other/journals")).registered_in(&default)
+    } else {
+        JournalDir::at(&default)
     };
     place.on(Arc::new(Recorded(Arc::clone(log))))
 }
@@ -345,9 +346,10 @@ fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
     let drive = Drive::new(drive, &log);
     // `recover` reads the default place, which lists journals in other directories.
     let default = JournalDir::at(&root.join("state/ssdyno/journal"));
-    let places = match elsewhere {
-        true => vec![default.on(Arc::new(Recorded(Arc::clone(&log)))), place(root, true, &log)],
-        false => vec![place(root, false, &log)],
+    let places = if elsewhere {
+        vec![default.on(Arc::new(Recorded(Arc::clone(&log)))), place(root, true, &log)]
+    } else {
+        vec![place(root, false, &log)]
     };
     for place in &places {
         for left in place.unfinished().expect("listed") {

@@ -465,9 +465,10 @@ impl Disk for NoNames {
     }
 
     fn sync_names(&self, directory: &Path) -> io::Result<()> {
-        match directory == self.0 {
-            true => Err(io::Error::other("no durable names")),
-            false => Kernel.sync_names(directory),
+        if directory == self.0 {
+            Err(io::Error::other("no durable names"))
+        } else {
+            Kernel.sync_names(directory)
         }
     }
 }

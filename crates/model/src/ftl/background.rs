@@ -76,9 +76,12 @@ impl PageMapped {
         let slc_owed = self.slc_owed();
         let short = self.blocks.free() <= LOW;
         if self.job.is_none() && (short || slc_owed > 0.0) {
-            let found = self.levelling_victim().or_else(|| match short {
-                true => victim(self.rules.policy, &mut self.blocks, &mut self.draws),
-                false => self.blocks.oldest(true),
+            let found = self.levelling_victim().or_else(|| {
+                if short {
+                    victim(self.rules.policy, &mut self.blocks, &mut self.draws)
+                } else {
+                    self.blocks.oldest(true)
+                }
             });
             self.begin(found);
         }

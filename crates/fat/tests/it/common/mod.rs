@@ -109,10 +109,11 @@ impl Disk {
 
 pub fn put(sectors: &mut Sectors, size: u32, sector: u64, bytes: &[u8]) {
     for (number, piece) in (sector..).zip(bytes.chunks(size as usize)) {
-        match piece.iter().all(|b| *b == 0) {
-            true => sectors.remove(&number),
-            false => sectors.insert(number, piece.into()),
-        };
+        if piece.iter().all(|b| *b == 0) {
+            sectors.remove(&number);
+        } else {
+            sectors.insert(number, piece.into());
+        }
     }
 }
 

@@ -41,9 +41,10 @@ fn journal(input: &[u8]) -> u64 {
     let length = (input.len() as u64).to_le_bytes();
     let checksum = xxh3_64(input).to_le_bytes();
     // An input that starts with the magic is the whole file.
-    let content = match input.starts_with(b"SSDYNOJ1") {
-        true => input.to_vec(),
-        false => [b"SSDYNOJ1", &length[..], &checksum, input, &[7; 100]].concat(),
+    let content = if input.starts_with(b"SSDYNOJ1") {
+        input.to_vec()
+    } else {
+        [b"SSDYNOJ1", &length[..], &checksum, input, &[7; 100]].concat()
     };
     let directory = only("journal", "x.journal", &content);
     let opened = match Kept::open(&directory.join("x.journal")) {
