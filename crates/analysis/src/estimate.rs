@@ -29,13 +29,13 @@ pub struct Estimate {
 /// sample of zero or less (a replicate without any transfer) has no logarithm. Dropping it would
 /// hide the worst replicate, so the value is then the arithmetic mean, without an interval.
 pub fn estimate(samples: &[f64]) -> Estimate {
-    let known: Vec<f64> = samples.iter().copied().filter(|s| s.is_finite()).collect();
-    let n = known.len() as u32;
+    let finite: Vec<f64> = samples.iter().copied().filter(|s| s.is_finite()).collect();
+    let n = finite.len() as u32;
     let bare = |value| Estimate { value, low: None, high: None, n };
-    if known.iter().any(|&s| s <= 0.0) {
-        return bare(Spread::new(&known).map(|s| s.mean));
+    if finite.iter().any(|&s| s <= 0.0) {
+        return bare(Spread::new(&finite).map(|s| s.mean));
     }
-    let logs: Vec<f64> = known.iter().map(|s| libm::log(*s)).collect();
+    let logs: Vec<f64> = finite.iter().map(|s| libm::log(*s)).collect();
     let Some(spread) = Spread::new(&logs) else {
         return bare(None);
     };
@@ -86,8 +86,8 @@ pub fn drift(rates: &[f64]) -> Option<(f64, f64)> {
 }
 
 fn ranged(name: impl Into<String>, unit: Unit, value: Option<f64>, samples: Vec<f64>) -> Metric {
-    let known = samples.iter().filter(|s| s.is_finite()).count() as u32;
-    let bare = Metric { value, n: known, samples, ..Metric::single(name, unit, 0.0) };
+    let finite = samples.iter().filter(|s| s.is_finite()).count() as u32;
+    let bare = Metric { value, n: finite, samples, ..Metric::single(name, unit, 0.0) };
     match bare.range().filter(|(least, most)| least < most) {
         Some((least, most)) => bare.between(least, most, Covers::Rounds),
         None => bare,

@@ -60,8 +60,8 @@ impl LatencyReplicates {
 /// A percentile of all samples, with the range of the replicates' percentiles.
 fn percentile_metric(name: String, value: f64, replicates: &[Option<f64>]) -> Metric {
     let samples: Vec<f64> = replicates.iter().copied().flatten().collect();
-    let all = samples.len() == replicates.len();
-    let samples = if all { samples } else { Vec::new() };
+    let is_complete = samples.len() == replicates.len();
+    let samples = if is_complete { samples } else { Vec::new() };
     let n = replicates.len() as u32;
     Metric { value: Some(value), n, ..metric(name, Unit::Nanoseconds, samples) }
 }

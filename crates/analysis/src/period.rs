@@ -63,8 +63,8 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
     let level = |s: &Stream| Stream { first: s.first, values: above_level(&s.values) };
     let streams: Vec<Stream> = streams.iter().map(level).collect();
     let longest = streams.iter().map(|s| s.values.len()).min()? / CYCLES_MIN;
-    let all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
-    let distances: Vec<f64> = all.iter().map(|value| value.abs()).collect();
+    let values: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
+    let distances: Vec<f64> = values.iter().map(|value| value.abs()).collect();
     let clip = (CLIPPED * quantile(&distances, 0.5)).max(least);
     let clipped = |s: &Stream| s.values.iter().map(|value| value.clamp(-clip, clip)).collect();
     let lag = lag(&streams.iter().map(clipped).collect::<Vec<_>>(), longest)?;
@@ -74,7 +74,7 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
         // A tenth of all values exceeds the bound; for short periods, slightly more than the share
         // of high values, one in `lag`.
         let above = (1.2 / lag as f64).max(0.1);
-        let bound = quantile(&all, 1.0 - above).max(least / 2.0);
+        let bound = quantile(&values, 1.0 - above).max(least / 2.0);
         let hits = high.iter().filter(|value| **value > bound).count();
         let share = hits as f64 / high.len() as f64;
         if share < CYCLES_OPEN {
@@ -109,8 +109,8 @@ fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
     if streams.iter().any(|stream| highest(stream) != Some(place)) {
         return None;
     }
-    let at = streams.iter().flat_map(|s| s.values.iter().zip(s.first..));
-    Some(at.filter(|(_, at)| at % lag == place).map(|(value, _)| *value).collect())
+    let values = streams.iter().flat_map(|s| s.values.iter().zip(s.first..));
+    Some(values.filter(|(_, index)| index % lag == place).map(|(value, _)| *value).collect())
 }
 
 /// The shortest lag, from [`PERIOD_MIN`] to `longest`, whose correlation is close to the highest
@@ -126,11 +126,11 @@ fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
         let (sum, n) = pairs.fold((0.0, 0.0), add);
         sum / n / variance
     };
-    let all: Vec<f64> = (PERIOD_MIN..=longest).map(correlation).collect();
-    let common = quantile(&all, 0.5);
-    let highest = all.iter().copied().max_by(f64::total_cmp)? - common;
+    let correlations: Vec<f64> = (PERIOD_MIN..=longest).map(correlation).collect();
+    let common = quantile(&correlations, 0.5);
+    let highest = correlations.iter().copied().max_by(f64::total_cmp)? - common;
     let bound = (ERRORS / count.sqrt()).max(FUNDAMENTAL * highest);
-    all.iter().position(|r| r - common >= bound).map(|index| index + PERIOD_MIN)
+    correlations.iter().position(|r| r - common >= bound).map(|index| index + PERIOD_MIN)
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ impl Session {
     pub fn new(value: f64, rounds: &[f64]) -> Option<Session> {
         let rounds = Spread::new(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
         let within = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
-        let known = value.is_finite() && value > 0.0;
-        known.then(|| Session { log: libm::log(value), within, half_range: 0.0 })
+        let is_valid = value.is_finite() && value > 0.0;
+        is_valid.then(|| Session { log: libm::log(value), within, half_range: 0.0 })
     }
 
     /// The value; for a range, its geometric mean.

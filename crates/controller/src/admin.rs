@@ -79,11 +79,11 @@ impl State {
     /// Aborts a command. Returns 0 if it was aborted, 1 if not.
     fn abort(&mut self, which: u32) -> u32 {
         let (sq, cid) = (which as u16, (which >> 16) as u16);
-        let found = self.due.iter().find_map(|(key, event)| match event {
+        let due = self.due.iter().find_map(|(key, event)| match event {
             Event::Command(c) if (c.sq, c.cid) == (sq, cid) => Some((*key, *c)),
             _ => None,
         });
-        match found {
+        match due {
             Some((key, command)) if command.fate != Fate::Stubborn => {
                 self.due.remove(&key);
                 self.post(command.completion(ABORTED, 0));

@@ -64,15 +64,15 @@ impl State {
             let blocks = data.chunks_exact_mut(block);
             (command.lba()..).zip(blocks).for_each(|(lba, b)| self.media[index].read(lba, b));
         }
-        let mut at = 0;
+        let mut start = 0;
         for (memory, offset, bytes) in pieces {
-            let (range, part) = (offset..offset + bytes, &mut data[at..at + bytes]);
+            let (range, part) = (offset..offset + bytes, &mut data[start..start + bytes]);
             if writes {
                 self.memories[memory].read(range, part)
             } else {
                 self.memories[memory].write(range, part)
             }
-            at += bytes;
+            start += bytes;
         }
         if writes {
             let blocks = data.chunks_exact(block).take(part as usize);
@@ -98,8 +98,9 @@ impl State {
 
     /// Returns the first block and the number of blocks of a range in the list of a command.
     fn range(&mut self, command: &Fetched, number: u64) -> Option<(u64, u64)> {
-        let at = command.prp[0] + 16 * number;
-        let (blocks, low, high) = (self.word(at + 4)?, self.word(at + 8)?, self.word(at + 12)?);
+        let address = command.prp[0] + 16 * number;
+        let (blocks, low, high) =
+            (self.word(address + 4)?, self.word(address + 8)?, self.word(address + 12)?);
         Some((u64::from(low) | u64::from(high) << 32, u64::from(blocks)))
     }
 

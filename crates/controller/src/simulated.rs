@@ -339,11 +339,11 @@ impl State {
     /// Handles a doorbell, given by its index among all doorbells.
     fn ring(&mut self, place: usize, value: u32) {
         let queue = (place / 2) as u16;
-        let known = match place % 2 {
+        let doorbell = match place % 2 {
             0 => self.sqs.get_mut(&queue).map(|sq| (sq.entries, &mut sq.tail)),
             _ => self.cqs.get_mut(&queue).map(|cq| (cq.entries, &mut cq.head)),
         };
-        match known {
+        match doorbell {
             Some((entries, place)) if value < entries => *place = value,
             // A power cut deleted the queue, and the host has not noticed yet.
             None if self.status & regs::CSTS_READY == 0 => {}
@@ -397,15 +397,15 @@ impl State {
             |(queue, sq): (&u16, &Sq)| [sq.awake.then_some(2 * queue), Some(2 * queue + 1)];
         let places: Vec<u16> = self.sqs.iter().skip(1).flat_map(places).flatten().collect();
         for place in places {
-            let at = 4 * u64::from(place);
-            let Some(value) = self.word(values + at) else { continue };
+            let offset = 4 * u64::from(place);
+            let Some(value) = self.word(values + offset) else { continue };
             self.ring(usize::from(place), value);
             let sq = self.sqs.get(&(place / 2)).filter(|sq| place % 2 == 0 && sq.head == value);
             let dozes = self.setup.dozes && sq.is_some();
             let asks = dozes && !self.setup.misses;
-            self.set_word(events + at, value.wrapping_sub(u32::from(!asks)) & 0xffff);
+            self.set_word(events + offset, value.wrapping_sub(u32::from(!asks)) & 0xffff);
             if dozes {
-                self.doze(place, values + at, value);
+                self.doze(place, values + offset, value);
             }
         }
     }
@@ -527,22 +527,22 @@ impl State {
     fn post_waiting(&mut self, queue: u16) {
         while let Some(cq) = self.cqs.get_mut(&queue).filter(|cq| !cq.is_full()) {
             let Some(completion) = cq.waiting.pop_front() else { return };
-            let (at, phase) = (cq.base + 16 * u64::from(cq.tail), cq.phase);
+            let (address, phase) = (cq.base + 16 * u64::from(cq.tail), cq.phase);
             cq.tail = (cq.tail + 1) % cq.entries;
             cq.phase ^= u32::from(cq.tail == 0);
             let head = self.sqs.get(&completion.sq).map_or(0, |sq| sq.head);
-            self.set_word(at, completion.result);
-            self.set_word(at + 8, head | u32::from(completion.sq) << 16);
+            self.set_word(address, completion.result);
+            self.set_word(address + 8, head | u32::from(completion.sq) << 16);
             let last = u32::from(completion.cid) | phase << 16 | u32::from(completion.status) << 17;
-            self.set_word(at + 12, last);
+            self.set_word(address + 12, last);
         }
     }
 
     /// Returns the memory region and the offset for a bus address.
     pub fn find(&mut self, bus: u64) -> Option<(usize, usize)> {
-        let found = self.memories.iter().enumerate().find_map(|(i, m)| Some((i, m.offset(bus)?)));
-        self.counters.violations += u64::from(found.is_none());
-        found
+        let place = self.memories.iter().enumerate().find_map(|(i, m)| Some((i, m.offset(bus)?)));
+        self.counters.violations += u64::from(place.is_none());
+        place
     }
 
     pub fn word(&mut self, bus: u64) -> Option<u32> {

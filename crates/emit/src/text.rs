@@ -38,11 +38,11 @@ pub fn screen(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(controls_display) {
-        out.push_str(&rest[..at]);
-        let kept = kept(&rest[at..]);
-        out.push_str(&rest[at..at + kept]);
-        rest = &rest[at + kept..];
+    while let Some(position) = rest.find(controls_display) {
+        out.push_str(&rest[..position]);
+        let kept = kept(&rest[position..]);
+        out.push_str(&rest[position..position + kept]);
+        rest = &rest[position + kept..];
         if kept == 0 {
             out.push('?');
             rest = rest.split_at(rest.chars().next().map_or(0, char::len_utf8)).1;

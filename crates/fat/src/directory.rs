@@ -142,23 +142,23 @@ impl Cursor {
 
     /// Advances to the first entry of the next sector.
     pub fn next_sector<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
-        let at = &mut self.position;
-        (at.index, at.sector) = (0, at.sector + 1);
-        if at.sector < self.layout.cluster_sectors() {
+        let position = &mut self.position;
+        (position.index, position.sector) = (0, position.sector + 1);
+        if position.sector < self.layout.cluster_sectors() {
             return Ok(());
         }
-        (at.sector, at.left) = (0, at.left.saturating_sub(1));
-        if at.left == 0 {
+        (position.sector, position.left) = (0, position.left.saturating_sub(1));
+        if position.left == 0 {
             return Ok(());
         }
-        let next = if at.contiguous {
-            Link::To(at.cluster.saturating_add(1))
+        let next = if position.contiguous {
+            Link::To(position.cluster.saturating_add(1))
         } else {
-            self.layout.follow(drive, &mut self.fat, at.cluster)?
+            self.layout.follow(drive, &mut self.fat, position.cluster)?
         };
         match next {
-            Link::To(cluster) => at.cluster = cluster,
-            _ => at.left = 0,
+            Link::To(cluster) => position.cluster = cluster,
+            _ => position.left = 0,
         }
         Ok(())
     }
@@ -190,13 +190,13 @@ impl Cursor {
                 return self.set(drive, &entry, place);
             }
             self.advance(drive)?;
-            let found = match self.layout.kind {
+            let item = match self.layout.kind {
                 Kind::Exfat if entry[0] & exfat::IN_USE != 0 => Some(Found::Special(entry)),
                 Kind::Exfat => None,
                 Kind::Fat32 => short(&entry, place),
             };
-            if let Some(found) = found {
-                return Ok(found);
+            if let Some(item) = item {
+                return Ok(item);
             }
         }
         Ok(Found::End)

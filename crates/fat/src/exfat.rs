@@ -175,6 +175,6 @@ pub(crate) fn attributes(entry: &[u8]) -> u16 {
 
 /// The byte and the mask of a cluster's bit in the bitmap.
 pub(crate) fn bit(cluster: u32) -> (u64, u8) {
-    let at = u64::from(cluster.saturating_sub(FIRST_CLUSTER));
-    (at / 8, 1 << (at % 8))
+    let bit = u64::from(cluster.saturating_sub(FIRST_CLUSTER));
+    (bit / 8, 1 << (bit % 8))
 }

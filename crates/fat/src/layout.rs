@@ -60,11 +60,11 @@ impl Layout {
         if u16_at(boot, 510) != 0xaa55 {
             return Err(Error::Volume("no boot signature"));
         }
-        let found = match boot.get(3..11) {
+        let layout = match boot.get(3..11) {
             Some(b"EXFAT   ") => exfat(boot),
             _ => fat32(boot),
         };
-        let layout = found.map_err(Error::Volume)?;
+        let layout = layout.map_err(Error::Volume)?;
         if layout.sector_bytes != size {
             return Err(Error::Volume("its sector size differs from the drive's"));
         }
@@ -114,9 +114,10 @@ impl Layout {
         cache: &mut Cache,
         cluster: u32,
     ) -> Result<Link, Error<D::Error>> {
-        let at = u64::from(cluster) * 4;
-        let sector = self.fat_sector + at / u64::from(self.sector_bytes);
-        let entry = u32_at(cache.get(drive, sector)?, (at % u64::from(self.sector_bytes)) as usize);
+        let byte = u64::from(cluster) * 4;
+        let sector = self.fat_sector + byte / u64::from(self.sector_bytes);
+        let entry =
+            u32_at(cache.get(drive, sector)?, (byte % u64::from(self.sector_bytes)) as usize);
         Ok(self.link(entry))
     }
 

@@ -174,14 +174,14 @@ impl<D: Drive> Writer<'_, D> {
         mut fill: impl FnMut(u64, &mut [u8]),
     ) -> Result<(), Error<D::Error>> {
         let most = (self.room.len() / self.size) as u64;
-        let mut done = 0;
-        while done < sectors {
-            let count = most.min(sectors - done);
+        let mut written = 0;
+        while written < sectors {
+            let count = most.min(sectors - written);
             let piece = &mut self.room[..count as usize * self.size];
             piece.fill(0);
-            fill(done * self.size as u64, piece);
-            self.drive.submit(sector + done, piece).map_err(Error::Drive)?;
-            done += count;
+            fill(written * self.size as u64, piece);
+            self.drive.submit(sector + written, piece).map_err(Error::Drive)?;
+            written += count;
         }
         Ok(())
     }

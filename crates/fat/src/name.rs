@@ -30,20 +30,20 @@ impl Name {
     /// Returns the name with `number` appended to its stem, zero-padded to eight characters; `None`
     /// if it does not fit.
     pub(crate) fn numbered(mut self, number: u32) -> Option<Name> {
-        let at = self.padded[..8].iter().position(|b| *b == b' ').unwrap_or(8);
+        let end = self.padded[..8].iter().position(|b| *b == b' ').unwrap_or(8);
         let mut left = number;
-        for digit in self.padded[at..8].iter_mut().rev() {
+        for digit in self.padded[end..8].iter_mut().rev() {
             *digit = b'0' + (left % 10) as u8;
             left /= 10;
         }
-        (left == 0 && at < 8).then_some(self)
+        (left == 0 && end < 8).then_some(self)
     }
 
     /// Returns the number after the stem of `of`, if this is one of its numbered names.
     pub(crate) fn number_of(self, of: Name) -> Option<u32> {
-        let at = of.padded[..8].iter().position(|b| *b == b' ')?;
-        let same = self.padded[..at] == of.padded[..at] && self.padded[8..] == of.padded[8..];
-        let digits = &self.padded[at..8];
+        let end = of.padded[..8].iter().position(|b| *b == b' ')?;
+        let same = self.padded[..end] == of.padded[..end] && self.padded[8..] == of.padded[8..];
+        let digits = &self.padded[end..8];
         let number =
             digits.iter().fold(0, |n: u32, d| n * 10 + u32::from(d.wrapping_sub(b'0')) % 10);
         (same && digits.iter().all(u8::is_ascii_digit)).then_some(number)

@@ -155,13 +155,13 @@ impl Borrowed {
 
     /// Reads a block until it has its original content or two reads agree on another.
     fn look(&self, drive: &dyn Storage, index: usize, rereads: Rereads, into: &mut Comparison) {
-        let (at, mut buffer) = (offset(self.region, index), vec![0; self.block(index).len()]);
-        let mut seen = Vec::new();
+        let (start, mut buffer) = (offset(self.region, index), vec![0; self.block(index).len()]);
+        let mut checksums = Vec::new();
         for _ in 0..READS_MAX {
             // A cache may hold what was just written, whatever the drive stored.
-            if let Err(error) = drive.read_again(at, &mut buffer) {
+            if let Err(error) = drive.read_again(start, &mut buffer) {
                 // A second failure would take as long as the first.
-                if seen.is_empty() {
+                if checksums.is_empty() {
                     into.unreadable.push((index, error));
                     return;
                 }
@@ -169,11 +169,11 @@ impl Borrowed {
             }
             let checksum = xxh3_64(&buffer);
             let is_original = checksum == self.checksums[index];
-            let is_certain = rereads == Rereads::None || seen.contains(&checksum);
-            seen.push(checksum);
+            let is_certain = rereads == Rereads::None || checksums.contains(&checksum);
+            checksums.push(checksum);
             if is_original || is_certain {
                 into.differing.extend((!is_original).then_some(index));
-                let is_unsteady = seen.iter().any(|one| *one != checksum);
+                let is_unsteady = checksums.iter().any(|one| *one != checksum);
                 into.unsteady.extend(is_unsteady.then_some(index));
                 return;
             }

@@ -202,16 +202,17 @@ impl JournalDir {
     /// Checks that no journal, in any directory, has blocks of this drive; `drive` is its name in
     /// errors. Restoring them later would destroy everything written to it now.
     pub fn check_overwrite(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
-        let left = self.everywhere()?.into_iter().find(|left| left.is_of(key));
-        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))?;
+        let leftover = self.everywhere()?.into_iter().find(|left| left.is_of(key));
+        leftover.map_or(Ok(()), |leftover| Err(leftover.refusal(drive.to_string())))?;
         self.check_others(key, drive)
     }
 
     /// Checks that no journal has blocks of this drive, or could have.
     fn check_borrow(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
-        let all = self.everywhere()?;
-        let left = all.into_iter().find(|left| left.is_of(key) || left.is_of_unknown_drive());
-        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))?;
+        let leftovers = self.everywhere()?;
+        let leftover =
+            leftovers.into_iter().find(|left| left.is_of(key) || left.is_of_unknown_drive());
+        leftover.map_or(Ok(()), |leftover| Err(leftover.refusal(drive.to_string())))?;
         self.check_others(key, drive)
     }
 
@@ -219,23 +220,23 @@ impl JournalDir {
     /// belongs to another user is only reported; see `homes.rs`.
     fn check_others(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
         let blocks = |left: &ElsewhereLeft| left.is_ours && left.drive.overlaps(key);
-        let left = self.left_elsewhere().into_iter().find(blocks);
+        let other = self.left_elsewhere().into_iter().find(blocks);
         let drive = drive.to_string();
-        left.map_or(Ok(()), |left| Err(JournalError::OtherHome { drive, left: Box::new(left) }))
+        other.map_or(Ok(()), |other| Err(JournalError::OtherHome { drive, left: Box::new(other) }))
     }
 
     /// Journals left by runs with another home directory, and those of other users among this
     /// user's, if this user may read them.
     pub fn left_elsewhere(&self) -> Vec<ElsewhereLeft> {
         let accounts = Machine::here().accounts();
-        let mut own = vec![self.dir.clone(), self.registry.clone()];
-        own.dedup();
+        let mut places = vec![self.dir.clone(), self.registry.clone()];
+        places.dedup();
         let others = self.others.iter().map(|state| homes::place(state));
-        let others: Vec<PathBuf> = others.filter(|place| !own.contains(place)).collect();
-        let mut all = homes::left_in(&own, self.owner, &accounts);
-        all.retain(|left| !left.is_ours);
-        all.extend(homes::left_in(&others, self.owner, &accounts));
-        all
+        let other_places: Vec<PathBuf> = others.filter(|place| !places.contains(place)).collect();
+        let mut journals = homes::left_in(&places, self.owner, &accounts);
+        journals.retain(|left| !left.is_ours);
+        journals.extend(homes::left_in(&other_places, self.owner, &accounts));
+        journals
     }
 
     /// Journals left by ended runs: in this directory, in the registry's, and those registered.
@@ -244,14 +245,14 @@ impl JournalDir {
             return self.unfinished();
         }
         let registry = JournalDir { dir: self.registry.clone(), ..self.clone() };
-        let mut all = registry.unfinished()?;
+        let mut journals = registry.unfinished()?;
         // The registry also knows the drive of a damaged journal.
         for left in self.unfinished()? {
-            if all.iter().all(|known| known.path != left.path) {
-                all.push(left);
+            if journals.iter().all(|known| known.path != left.path) {
+                journals.push(left);
             }
         }
-        Ok(all)
+        Ok(journals)
     }
 
     /// Journals left in this place by ended runs, sorted by name. In the default place, includes
@@ -299,12 +300,12 @@ impl JournalDir {
                 let path = entry.path.clone();
                 let state = match self.owner.open(&path) {
                     Ok(Opened::File(_) | Opened::Irregular) => {
-                        let mut left = look(&path, self.owner)?;
-                        let state = left.as_mut().map(|left| &mut left.state);
+                        let mut leftover = look(&path, self.owner)?;
+                        let state = leftover.as_mut().map(|leftover| &mut leftover.state);
                         if let Some(State::Damaged { drive, .. }) = state {
                             *drive = Some(Box::new(entry.drive));
                         }
-                        return Ok(left);
+                        return Ok(leftover);
                     }
                     Ok(Opened::Foreign(Owner(uid))) => {
                         let reason =

@@ -28,13 +28,13 @@ pub(crate) fn place(state: &Path) -> PathBuf {
 
 /// Journals in these directories that this user may read and no run in progress holds.
 pub(crate) fn left_in(dirs: &[PathBuf], owner: Owner, accounts: &[Account]) -> Vec<ElsewhereLeft> {
-    let mut all = Vec::new();
+    let mut journals = Vec::new();
     for dir in dirs {
         let Ok(entries) = fs::read_dir(dir) else { continue };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort_unstable();
         let home_of = |uid: u32| accounts.iter().find(|account| account.uid == uid)?.state();
-        all.extend(paths.iter().filter_map(|file| {
+        journals.extend(paths.iter().filter_map(|file| {
             let (path, drive, uid) = read(file)?;
             let is_ours = owner.trusts(uid);
             let uid = if is_ours { fs::metadata(dir).ok()?.uid() } else { uid };
@@ -44,7 +44,7 @@ pub(crate) fn left_in(dirs: &[PathBuf], owner: Owner, accounts: &[Account]) -> V
             Some(ElsewhereLeft { path, drive, uid, is_ours, dir })
         }));
     }
-    all
+    journals
 }
 
 /// The journal that a file contains or registers, the drive of its blocks, and the owner of the

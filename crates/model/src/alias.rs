@@ -134,9 +134,9 @@ impl Alias {
                 let beyond = if beyond.start < beyond.end { beyond } else { 0..0 };
                 self.remember(beyond.clone());
                 // Only the end of a write larger than the cache stays in it.
-                let kept =
+                let cached =
                     beyond.start.max(beyond.end.saturating_sub(self.room as u64))..beyond.end;
-                [real, kept].into_iter().filter(|range| range.start < range.end).collect()
+                [real, cached].into_iter().filter(|range| range.start < range.end).collect()
             }
         }
     }

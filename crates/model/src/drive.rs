@@ -348,22 +348,22 @@ impl Drive {
             self.put(at, lpn, end - lpn)?;
             return Ok(at);
         }
-        let mut held = at;
+        let mut ready = at;
         let mut from = from;
         while from < to {
             let lpn = self.page_of(from);
             let stop = to.min((u64::from(lpn) + 1) * page);
             let range = (from % page) as u32..(from % page + (stop - from)) as u32;
-            held = if range.len() as u64 == page {
+            ready = if range.len() as u64 == page {
                 self.forget_partials(lpn, 1);
-                self.put(held, lpn, 1)?;
-                held
+                self.put(ready, lpn, 1)?;
+                ready
             } else {
-                self.put_partial(held, lpn, range)?
+                self.put_partial(ready, lpn, range)?
             };
             from = stop;
         }
-        Ok(held)
+        Ok(ready)
     }
 
     #[inline]
@@ -398,14 +398,14 @@ impl Drive {
     /// Reads the old content of a mapping unit and merges it with the new; the core is busy until
     /// the end.
     fn modify(&mut self, at: u64, lpn: u32) -> u64 {
-        let old = match &self.translation {
+        let page = match &self.translation {
             Translation::Page(page) => {
                 page.map().get(lpn).map(|ppn| (ppn, page.is_slc(ppn), page.is_open(ppn)))
             }
             Translation::Au(au) => au.get(lpn).map(|ppn| (ppn, false, false)),
         };
         let mut ready = at;
-        if let Some((ppn, slc, false)) = old {
+        if let Some((ppn, slc, false)) = page {
             ready = self.media.read_for_host(at, ppn, 1, slc).1;
         }
         self.cores.hold(ready, self.costs.rmw)

@@ -76,8 +76,8 @@ pub struct Landing {
 impl Landing {
     /// The block that stores a block of the write; `None` if it is lost.
     pub fn target(&self, block: u64) -> Option<u64> {
-        let kept = (self.from..self.end).contains(&block);
-        kept.then(|| block - self.from + self.to)
+        let is_written = (self.from..self.end).contains(&block);
+        is_written.then(|| block - self.from + self.to)
     }
 
     /// Whether all blocks of a write are stored unchanged in their own place.

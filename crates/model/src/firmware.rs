@@ -116,8 +116,8 @@ impl Partials {
 
     /// Number of waiting bytes that bytes `range` of a unit overwrite.
     pub fn overlap(&self, lpn: u32, range: &Range<u32>) -> u64 {
-        let known = self.waiting.iter().find(|p| p.lpn == lpn).map_or(0..0, |p| p.range.clone());
-        let common = known.start.max(range.start)..known.end.min(range.end);
+        let waiting = self.waiting.iter().find(|p| p.lpn == lpn).map_or(0..0, |p| p.range.clone());
+        let common = waiting.start.max(range.start)..waiting.end.min(range.end);
         common.len() as u64
     }
 
@@ -126,14 +126,15 @@ impl Partials {
     /// longest if there is no room.
     pub fn add(&mut self, lpn: u32, range: Range<u32>, whole: u32) -> Option<Partial> {
         if let Some(i) = self.waiting.iter().position(|p| p.lpn == lpn) {
-            let known = &mut self.waiting[i];
-            if range.start <= known.range.end && known.range.start <= range.end {
-                known.range = known.range.start.min(range.start)..known.range.end.max(range.end);
-                known.complete = known.range.len() as u32 == whole;
-                return known.complete.then(|| self.waiting.remove(i));
+            let partial = &mut self.waiting[i];
+            if range.start <= partial.range.end && partial.range.start <= range.end {
+                partial.range =
+                    partial.range.start.min(range.start)..partial.range.end.max(range.end);
+                partial.complete = partial.range.len() as u32 == whole;
+                return partial.complete.then(|| self.waiting.remove(i));
             }
             // There is a gap between the parts, so the earlier one is completed from flash.
-            return Some(std::mem::replace(known, Partial { lpn, complete: false, range }));
+            return Some(std::mem::replace(partial, Partial { lpn, complete: false, range }));
         }
         self.waiting.push(Partial { lpn, complete: false, range });
         (self.waiting.len() > self.most).then(|| self.waiting.remove(0))

@@ -257,13 +257,14 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
         |name: &str, measured, predicted| Prediction { name: name.into(), measured, predicted };
     let mut lines = Vec::new();
     if let Some(pass) = &observed.pass {
-        let seen = run_pass(spec, pass);
-        lines.push(line("whole drive, fresh", pass.average, seen.average));
-        if let (Some(cache), Some(found)) = (pass.cache, seen.cache) {
+        let predicted = run_pass(spec, pass);
+        lines.push(line("whole drive, fresh", pass.average, predicted.average));
+        if let (Some(cache), Some(found)) = (pass.cache, predicted.cache) {
             lines.push(line("in the cache", cache.1, found.1));
             lines.push(line("after the cache", cache.2, found.2));
         }
-        lines.extend(pass.again.zip(seen.again).map(|(m, p)| line("whole drive, again", m, p)));
+        lines
+            .extend(pass.again.zip(predicted.again).map(|(m, p)| line("whole drive, again", m, p)));
     }
     let cell = |cell: &Cell| line(&cell.workload.name, cell.rate, rate(spec, cell));
     lines.extend(observed.cells.iter().map(cell));

@@ -85,8 +85,8 @@ impl DriveSpec {
     /// Parses a description; errors name it `file`.
     pub fn parse(file: &str, text: &str) -> Result<DriveSpec, SpecError> {
         let spec: DriveSpec = toml::from_str(text).map_err(|e| {
-            let at = e.span().map_or(0, |span| span.start);
-            let (line, key) = line_and_key(text, at);
+            let start = e.span().map_or(0, |span| span.start);
+            let (line, key) = line_and_key(text, start);
             SpecError { file: file.into(), line, key, message: in_words(&e) }
         })?;
         spec.check().map_err(|(key, message)| SpecError {
@@ -100,8 +100,8 @@ impl DriveSpec {
 
     /// Returns a built-in preset.
     pub fn preset(name: &str) -> Result<DriveSpec, SpecError> {
-        let found = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
-        let Some((_, text)) = found else {
+        let preset = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
+        let Some((_, text)) = preset else {
             let names = crate::presets::PRESETS.iter().map(|(name, _)| *name);
             let message = format!("no such drive{}", meant(name, names));
             return Err(SpecError { file: String::new(), line: 0, key: name.into(), message });
@@ -149,15 +149,15 @@ impl DriveSpec {
         let full = SHORT.iter().find(|(short, _)| *short == key).map_or(key, |(_, full)| full);
         let mut table = Table::try_from(&spec).map_err(|e| e.to_string())?;
         let place = leaf(&mut table, full).ok_or_else(|| {
-            let known = self.figures();
-            let names = known.iter().map(|line| line.key.as_str());
+            let figures = self.figures();
+            let names = figures.iter().map(|line| line.key.as_str());
             let short = SHORT.iter().map(|(short, _)| *short).chain(["link"]);
             format!("no such parameter{}", meant(key, names.chain(short)))
         })?;
-        let mut given = Table::new();
-        given.insert("value".into(), parse_value(value));
-        given.insert("from".into(), Value::String("given".into()));
-        *place = Value::Table(given);
+        let mut figure = Table::new();
+        figure.insert("value".into(), parse_value(value));
+        figure.insert("from".into(), Value::String("given".into()));
+        *place = Value::Table(figure);
         DriveSpec::from_table(&table).map_err(|e| in_words(&e))
     }
 
@@ -170,8 +170,8 @@ impl DriveSpec {
     /// Attaches the drive to the host of that name: replaces the host's costs, and inserts the
     /// host's links before the drive's. They keep their origins.
     fn behind(mut self, host: &str) -> Result<DriveSpec, String> {
-        let found = crate::hosts::HOSTS.iter().find(|(known, _)| *known == host);
-        let Some((_, text)) = found else {
+        let description = crate::hosts::HOSTS.iter().find(|(known, _)| *known == host);
+        let Some((_, text)) = description else {
             let names = crate::hosts::HOSTS.iter().map(|(name, _)| *name);
             let near = meant(host, names);
             return Err(format!("'{host}' is neither a time in us nor a known host{near}"));

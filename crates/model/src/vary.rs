@@ -57,8 +57,9 @@ impl Vary {
         let vary = &spec.vary;
         let amount = *vary.amount;
         let seed = mix(*spec.seed ^ 0x5bec_1e55);
-        let own = 1.0 + amount * *vary.specimen * normal(seed);
-        let die = |i: usize| pair(amount * *vary.die, mix(seed ^ (i as u64 + 1))).map(|f| f * own);
+        let specimen = 1.0 + amount * *vary.specimen * normal(seed);
+        let die =
+            |i: usize| pair(amount * *vary.die, mix(seed ^ (i as u64 + 1))).map(|f| f * specimen);
         let block = |i: usize| pair(amount * *vary.block, mix(seed ^ ((i as u64) << 32)));
         let mut dice = mix(*vary.session_seed ^ 0xd1ce);
         let session = amount * *vary.session * normal(next(&mut dice));

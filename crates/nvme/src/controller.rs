@@ -61,9 +61,9 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         if capabilities.page_bits_min() > PAGE_BYTES.ilog2() {
             return Err(Error::Unsupported("pages of 4 KiB"));
         }
-        let there = platform.words().len() * 4;
-        if there < ADMIN_BYTES {
-            return Err(Error::Memory { needed: ADMIN_BYTES, there });
+        let bytes = platform.words().len() * 4;
+        if bytes < ADMIN_BYTES {
+            return Err(Error::Memory { needed: ADMIN_BYTES, there: bytes });
         }
         let layout = Layout::new(&SHAPE, 64, None)?;
         let lent = [Tracker::default(); SLOTS];

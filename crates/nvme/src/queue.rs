@@ -94,9 +94,9 @@ where
         id: u16,
         capabilities: Capabilities,
     ) -> Result<Self, Error> {
-        let there = memory.words().len() * 4;
-        if there < layout.end {
-            return Err(Error::Memory { needed: layout.end, there });
+        let bytes = memory.words().len() * 4;
+        if bytes < layout.end {
+            return Err(Error::Memory { needed: layout.end, there: bytes });
         }
         let (needed, lent) = (layout.trackers(), trackers.as_ref().len());
         if lent < needed {
@@ -266,10 +266,10 @@ where
         tracker.ok_or(PushError::Slot)?.listed_pages = 0;
         let (list, words) = (self.layout.list(index), self.memory.words());
         for (i, range) in ranges.iter().enumerate() {
-            let at = list + 16 * i;
-            store(words, at, 0);
-            store(words, at + 4, range.blocks);
-            store64(words, at + 8, range.lba);
+            let offset = list + 16 * i;
+            store(words, offset, 0);
+            store(words, offset + 4, range.blocks);
+            store64(words, offset + 8, range.lba);
         }
         let command = Command::discard(nsid, ranges.len() as u32);
         self.push_addressed(slot, &command, (self.memory.bus(list), 0))
@@ -409,11 +409,11 @@ where
                 }
             }
         }
-        let found = turns * cq_entries + head - begin;
+        let count = turns * cq_entries + head - begin;
         (self.cq_head, self.phase) = (head, phase);
-        if found > 0 {
+        if count > 0 {
             let strays = (self.counters.strays - strays) as u32;
-            self.in_flight = self.in_flight.wrapping_sub(found - strays);
+            self.in_flight = self.in_flight.wrapping_sub(count - strays);
             let newest = head.wrapping_sub(1) & (cq_entries - 1);
             self.learn(newest);
         }
@@ -423,10 +423,10 @@ where
             self.doorbell(self.bell + self.bell_bytes, old, head);
         }
         self.polls += 1;
-        if found == 0 || self.polls.is_multiple_of(POLLS_PER_TICK) {
+        if count == 0 || self.polls.is_multiple_of(POLLS_PER_TICK) {
             self.tick();
         }
-        found
+        count
     }
 
     /// Takes the submission queue head from the newest completion: how far the controller has read.

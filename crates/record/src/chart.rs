@@ -240,8 +240,8 @@ impl Chart {
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         let kept: Vec<bool> = self.sources.iter().map(|source| keep(source)).collect();
         fn filter<T>(values: &mut Vec<T>, kept: &[bool]) {
-            let mut at = kept.iter();
-            values.retain(|_| at.next().copied().unwrap_or(false));
+            let mut flags = kept.iter();
+            values.retain(|_| flags.next().copied().unwrap_or(false));
         }
         filter(&mut self.sources, &kept);
         filter(&mut self.labels, &kept);

@@ -174,8 +174,8 @@ impl Histogram {
     /// The standard percentiles that have enough samples beyond them, and the maximum.
     pub fn statistics(&self) -> impl Iterator<Item = (Statistic, u64)> + '_ {
         let percentiles = Statistic::PERCENTILES.into_iter();
-        let known = percentiles.filter_map(|s| Some((s, self.percentile(s.quantile()?)?)));
-        known.chain(self.max().map(|max| (Statistic::Max, max)))
+        let supported = percentiles.filter_map(|s| Some((s, self.percentile(s.quantile()?)?)));
+        supported.chain(self.max().map(|max| (Statistic::Max, max)))
     }
 
     /// The non-empty buckets: lower edge, width and count, ascending.

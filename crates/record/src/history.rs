@@ -54,14 +54,14 @@ impl HistoryKey {
         let drive = target.drive.as_ref()?;
         if target.kind == TargetKind::Virtual {
             // Records of earlier versions lack the hash of its description.
-            let own = drive.hardware_id.as_ref().unwrap_or(&target.spec);
-            return Some(HistoryKey { text: format!("virtual/{own}"), weak: false });
+            let description = drive.hardware_id.as_ref().unwrap_or(&target.spec);
+            return Some(HistoryKey { text: format!("virtual/{description}"), weak: false });
         }
-        let own = world_wide(drive).or_else(|| serial(drive));
-        let weak = own.is_none();
+        let hardware = world_wide(drive).or_else(|| serial(drive));
+        let weak = hardware.is_none();
         let path = || drive.path.as_deref().unwrap_or(&drive.name);
         let place = || format!("path/{}/{}", machine.unwrap_or("unknown"), path());
-        Some(HistoryKey { text: own.unwrap_or_else(place), weak })
+        Some(HistoryKey { text: hardware.unwrap_or_else(place), weak })
     }
 }
 
@@ -69,8 +69,8 @@ impl HistoryKey {
 fn world_wide(drive: &DriveIdentity) -> Option<String> {
     let id = drive.hardware_id.as_deref()?.trim().to_lowercase();
     if matches!(drive.bus.as_str(), "sd" | "mmc") {
-        let own = is_telling(&id) && !id.contains(QEMU_CARD);
-        return own.then(|| format!("cid.{id}"));
+        let is_real = is_telling(&id) && !id.contains(QEMU_CARD);
+        return is_real.then(|| format!("cid.{id}"));
     }
     let (kind, rest) = id.split_once('.')?;
     let named = matches!(kind, "eui" | "naa" | "uuid") && is_telling(rest);

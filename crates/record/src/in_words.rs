@@ -130,8 +130,8 @@ fn named_in_words(name: &str, op: Option<OpKind>) -> String {
     {
         return format!("{share}% load");
     }
-    let own = words.iter().position(|word| matches!(*word, "read" | "write"));
-    let (Some(at), None) = (own.filter(|at| *at > 0), op) else {
+    let position = words.iter().position(|word| matches!(*word, "read" | "write"));
+    let (Some(at), None) = (position.filter(|at| *at > 0), op) else {
         let words =
             words.iter().map(|text| if words.len() == 1 { text.to_string() } else { word(text) });
         return words.chain(op.map(|op| ops(op).into())).collect::<Vec<_>>().join(" ");
@@ -142,8 +142,8 @@ fn named_in_words(name: &str, op: Option<OpKind>) -> String {
     let rest = role(Part::Other).collect::<Vec<_>>().join(" ");
     let rest = (!rest.is_empty()).then(|| format!("({rest})"));
     let before = role(Part::Order).chain(role(Part::Size)).map(word);
-    let all = before.chain([ops(op).to_string()]).chain(role(Part::Depth).map(word)).chain(rest);
-    all.collect::<Vec<_>>().join(" ")
+    let phrase = before.chain([ops(op).to_string()]).chain(role(Part::Depth).map(word)).chain(rest);
+    phrase.collect::<Vec<_>>().join(" ")
 }
 
 /// The role of a name's word in a phrase.

@@ -340,8 +340,8 @@ fn last_of<'t, T: Copy>(
         let rest = text.strip_suffix(name(word))?;
         if rest.is_empty() { Some(rest) } else { rest.strip_suffix('.').filter(|r| !r.is_empty()) }
     };
-    let found = all.iter().find_map(|word| Some((before(*word)?, Some(*word))));
-    found.unwrap_or((text, None))
+    let split = all.iter().find_map(|word| Some((before(*word)?, Some(*word))));
+    split.unwrap_or((text, None))
 }
 
 fn dotted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {

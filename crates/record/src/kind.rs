@@ -66,8 +66,8 @@ macro_rules! named {
 
             /// The kind of that name; [`Self::Other`] for unknown names.
             pub fn named(name: &str) -> $kind {
-                let known = $kind::ALL.iter().find(|kind| kind.name() == name);
-                known.cloned().unwrap_or_else(|| $kind::Other(name.into()))
+                let kind = $kind::ALL.iter().find(|kind| kind.name() == name);
+                kind.cloned().unwrap_or_else(|| $kind::Other(name.into()))
             }
 
             /// Its meaning in one sentence; empty for [`Self::Other`].

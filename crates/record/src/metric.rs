@@ -86,8 +86,8 @@ impl Metric {
 
     /// The smallest and the largest replicate; `None` with fewer than two.
     pub fn range(&self) -> Option<(f64, f64)> {
-        let all = self.samples.iter().copied();
-        let (least, most) = (all.clone().reduce(f64::min)?, all.reduce(f64::max)?);
+        let samples = self.samples.iter().copied();
+        let (least, most) = (samples.clone().reduce(f64::min)?, samples.reduce(f64::max)?);
         (self.samples.len() > 1).then_some((least, most))
     }
 

@@ -50,8 +50,8 @@ impl Series {
         let past = self.t_ns.len();
         self.t_ns.push(t_ns);
         for &(name, unit, value) in values {
-            let known = self.columns.iter().position(|c| c.name == name);
-            let index = known.unwrap_or_else(|| {
+            let column = self.columns.iter().position(|c| c.name == name);
+            let index = column.unwrap_or_else(|| {
                 let values = vec![None; past];
                 self.columns.push(Column { name: name.to_string(), unit, values });
                 self.columns.len() - 1

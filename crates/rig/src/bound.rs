@@ -87,8 +87,8 @@ pub fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
 /// Minimum duration of a workload, nanoseconds.
 pub fn least_ns(w: &Workload, target: &TargetInfo) -> u64 {
     let untimed = Workload { stop: workload::Stop { time_ns: None, ..w.stop }, ..w.clone() };
-    let moved = issued_max(&untimed, target);
-    let by_amount = match moved {
+    let amount = issued_max(&untimed, target);
+    let by_amount = match amount {
         u64::MAX => u64::MAX,
         bytes => (bytes as f64 / rate(w, target) * 1e9) as u64,
     };

@@ -57,8 +57,8 @@ impl FromStr for BackendKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<BackendKind, String> {
-        let found = BackendKind::ALL.into_iter().find(|k| k.name() == text);
-        found.ok_or_else(|| format!("unknown backend '{text}': expected uring, aio, psync or null"))
+        let kind = BackendKind::ALL.into_iter().find(|k| k.name() == text);
+        kind.ok_or_else(|| format!("unknown backend '{text}': expected uring, aio, psync or null"))
     }
 }
 

@@ -160,14 +160,14 @@ impl Measurement {
     }
 
     fn per_second(&self, kind: Option<OpKind>, amount: fn(&KindStats) -> u64) -> Option<f64> {
-        let found: Vec<_> = match kind {
+        let stats: Vec<_> = match kind {
             Some(kind) => self.kind(kind).into_iter().collect(),
             None => self.transfers().map(|(_, stats)| stats).collect(),
         };
-        if found.is_empty() || self.elapsed_ns == 0 {
+        if stats.is_empty() || self.elapsed_ns == 0 {
             return None;
         }
-        Some(found.into_iter().map(amount).sum::<u64>() as f64 / self.seconds())
+        Some(stats.into_iter().map(amount).sum::<u64>() as f64 / self.seconds())
     }
 }
 

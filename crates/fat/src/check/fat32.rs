@@ -40,10 +40,10 @@ impl Check<'_> {
         cluster: u32,
     ) -> Result<bool, Error<D::Error>> {
         const DEFECTIVE: u32 = 0x0fff_fff7;
-        let at = u64::from(cluster) * 4;
+        let byte = u64::from(cluster) * 4;
         let size = u64::from(self.layout.sector_bytes);
-        let sector = self.fat.get(drive, self.layout.fat_sector + at / size)?;
-        Ok(crate::bytes::u32_at(sector, (at % size) as usize) & fat32::LAST == DEFECTIVE)
+        let sector = self.fat.get(drive, self.layout.fat_sector + byte / size)?;
+        Ok(crate::bytes::u32_at(sector, (byte % size) as usize) & fat32::LAST == DEFECTIVE)
     }
 
     fn compare_fats<D: Drive>(

@@ -231,15 +231,15 @@ impl Check<'_> {
         first: u32,
         count: u64,
     ) -> Result<bool, Error<D::Error>> {
-        let (mut own, mut free) = (true, 0);
+        let (mut is_exclusive, mut free) = (true, 0);
         for cluster in (u64::from(first)..).take(count as usize) {
-            own &= self.take(cluster as u32);
+            is_exclusive &= self.take(cluster as u32);
             free += u64::from(!self.is_allocated(drive, cluster as u32)?);
         }
         if free > 0 {
             self.report(Problem::NotAllocated { first, count: free });
         }
-        Ok(own)
+        Ok(is_exclusive)
     }
 
     /// Checks a chain of clusters and compares its length with `needed`. Returns false if the chain
@@ -252,7 +252,7 @@ impl Check<'_> {
     ) -> Result<bool, Error<D::Error>> {
         let (mut cluster, mut count, mut free) = (first, 0, 0);
         let mut over = None;
-        let own = loop {
+        let is_exclusive = loop {
             if !self.take(cluster) {
                 break false;
             }
@@ -277,12 +277,12 @@ impl Check<'_> {
             (Some(cluster), Some(needed)) => {
                 self.report(Problem::LongerThanFile { cluster, count: count - needed });
             }
-            (None, Some(needed)) if own && count < needed => {
+            (None, Some(needed)) if is_exclusive && count < needed => {
                 self.report(Problem::BadChain { first });
             }
             _ => {}
         }
-        Ok(own)
+        Ok(is_exclusive)
     }
 
     /// Whether the bitmap marks a cluster as allocated. On FAT32, the chain itself does.

@@ -17,11 +17,11 @@ impl Recorder {
         drive: &mut D,
         open: &Open,
     ) -> Result<(), Error<D::Error>> {
-        let kept = self.layout.clusters_for(open.placed) as u32;
+        let clusters = self.layout.clusters_for(open.placed) as u32;
         let time = self.recording.time;
         let whole = self.layout.kind == Kind::Fat32 && open.placed == open.bytes;
         if !whole {
-            let slot = match (kept, self.layout.kind) {
+            let slot = match (clusters, self.layout.kind) {
                 (0, kind) => self.remove(drive, open.place, kind)?,
                 (_, Kind::Exfat) => {
                     let set =
@@ -37,8 +37,12 @@ impl Recorder {
             self.sectors[slot].put(drive)?;
             drive.flush().map_err(Error::Drive)?;
         }
-        if kept < open.clusters {
-            self.table.release(drive, open.first + kept..open.first + open.clusters, kept)?;
+        if clusters < open.clusters {
+            self.table.release(
+                drive,
+                open.first + clusters..open.first + open.clusters,
+                clusters,
+            )?;
         }
         drive.flush().map_err(Error::Drive)
     }

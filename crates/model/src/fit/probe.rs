@@ -86,17 +86,17 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
     for (kind, knobs) in alone {
         let Some(cell) = random(cells, kind, true) else { continue };
         let time = |rate: f64| f64::from(cell.workload.blocks.max()) / rate * 1e6;
-        let now = time(rate(spec, cell));
+        let predicted = time(rate(spec, cell));
         // Only parameters that lengthen the operation matter.
         let longer = |parameter: &&Parameter| {
             let mut tried = spec.clone();
-            let own = (parameter.place)(&mut tried).value;
-            parameter.set(&mut tried, own + 10.0, "");
-            time(rate(&tried, cell)) > now + 5.0
+            let value = (parameter.place)(&mut tried).value;
+            parameter.set(&mut tried, value + 10.0, "");
+            time(rate(&tried, cell)) > predicted + 5.0
         };
         if let Some(parameter) = knobs.iter().find(longer) {
-            let own = (parameter.place)(spec).value;
-            let wanted = own + time(cell.rate) - now;
+            let start = (parameter.place)(spec).value;
+            let wanted = start + time(cell.rate) - predicted;
             let value = wanted.clamp(parameter.range.0, parameter.range.1);
             let reached = if value == wanted { "" } else { ", out of the model's range" };
             parameter.set(spec, rounded(value), &format!("{}{reached}", cell.workload.name));
@@ -107,28 +107,29 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
 /// Returns the value at which the model matches the measurement, or the nearer end of the range if
 /// none does. Returns `None` if the cell does not depend on the parameter.
 pub fn solve(spec: &DriveSpec, cell: &Cell, parameter: &Parameter) -> Option<f64> {
-    let at = |value: f64| {
+    let rate_with = |value: f64| {
         let mut tried = spec.clone();
         parameter.set(&mut tried, value, "");
         rate(&tried, cell)
     };
     let (mut low, mut high) = parameter.range;
-    let (first, last) = (at(low), at(high));
+    let (first, last) = (rate_with(low), rate_with(high));
     if libm::log(first / last).abs() < SENSITIVE {
         return None;
     }
     let falling = first > last;
     // On a plateau near the measured rate, something else is the limit and every value fits
     // equally.
-    let own = (parameter.place)(&mut spec.clone()).value;
-    let near = libm::log(at(own) / cell.rate).abs() < SENSITIVE;
-    if near && libm::log(at(own * 1.25) / at(own / 1.25)).abs() < SENSITIVE / 2.0 {
+    let start = (parameter.place)(&mut spec.clone()).value;
+    let near = libm::log(rate_with(start) / cell.rate).abs() < SENSITIVE;
+    if near && libm::log(rate_with(start * 1.25) / rate_with(start / 1.25)).abs() < SENSITIVE / 2.0
+    {
         return None;
     }
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
         // On a plateau, take the slowest value that still reaches the rate.
-        let enough = at(middle) > REACHED * cell.rate;
+        let enough = rate_with(middle) > REACHED * cell.rate;
         if enough == falling { low = middle } else { high = middle }
     }
     Some((low * high).sqrt())

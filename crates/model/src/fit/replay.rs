@@ -24,22 +24,22 @@ pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
     let w = &cell.workload;
     let mut stand = Replay { drive: Drive::new(spec, 1), now: 0 };
     let everything = Region::first(stand.drive.bytes());
-    let written = match cell.before {
+    let region = match cell.before {
         Before::Fresh => Region::first(0),
         Before::LaidOut => w.region,
         Before::Full => everything,
     };
-    stand.run(sequence(OpKind::Write, written, 1 << 20), 8, u64::MAX);
+    stand.run(sequence(OpKind::Write, region, 1 << 20), 8, u64::MAX);
     let limit = match cell.before {
         Before::Full => STEADY_OPS,
         _ => CELL_OPS.min((CELL_BYTES / u64::from(w.blocks.max().max(1))).max(1000)),
     };
     let stop = w.stop.bytes_bound(w.region.bytes).unwrap_or(u64::MAX);
     let mut stream = OpStream::new(w, 0);
-    let mut left = stop;
+    let mut budget = stop;
     let ops = std::iter::from_fn(|| {
-        let op = stream.next_op().filter(|_| left > 0)?;
-        left = left.saturating_sub(u64::from(op.bytes));
+        let op = stream.next_op().filter(|_| budget > 0)?;
+        budget = budget.saturating_sub(u64::from(op.bytes));
         Some(op)
     });
     let time = w.stop.time_ns.unwrap_or(u64::MAX);
@@ -56,20 +56,20 @@ pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
     let mut stretch = |from: f64, to: f64| {
         let grid = |at: f64| (at as u64).min(bytes) / u64::from(block) * u64::from(block);
         let region = Region { start: grid(from), bytes: grid(to) - grid(from) };
-        let (done, ns) =
+        let (bytes, ns) =
             stand.run(sequence(OpKind::Write, region, block), pass.depth.max(1) as usize, u64::MAX);
-        (done as f64, ns as f64 / 1e9)
+        (bytes as f64, ns as f64 / 1e9)
     };
     let end = bytes as f64;
     let size = pass.cache.map_or(0.0, |(size, _, _)| size);
     // Stretches: within the cache, around its end, after it, and the rest.
     let marks = [0.0, 0.9 * size, 1.1 * size, 1.5 * size, end];
-    let seen: Vec<(f64, f64)> = marks.windows(2).map(|m| stretch(m[0], m[1])).collect();
+    let stretches: Vec<(f64, f64)> = marks.windows(2).map(|m| stretch(m[0], m[1])).collect();
     let rate = |(bytes, seconds): (f64, f64)| bytes / seconds.max(1e-9);
-    let all = seen.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let total = stretches.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     let again = pass.again.map(|_| rate(stretch(0.0, end)));
-    let cache = pass.cache.map(|_| (size, rate(seen[0]), rate(seen[2])));
-    Pass { average: rate(all), cache, again, ..*pass }
+    let cache = pass.cache.map(|_| (size, rate(stretches[0]), rate(stretches[2])));
+    Pass { average: rate(total), cache, again, ..*pass }
 }
 
 fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op> {

@@ -155,8 +155,8 @@ impl AuMapped {
         flash: &mut impl Flash,
     ) -> Result<usize, Full> {
         self.clock += 1;
-        let found = self.open.iter().position(|o| o.au == au);
-        let mut index = match found {
+        let index = self.open.iter().position(|o| o.au == au);
+        let mut index = match index {
             Some(index) => index,
             None => self.open_au(at, au, flash)?,
         };
@@ -175,8 +175,8 @@ impl AuMapped {
 
     fn open_au(&mut self, at: u64, au: u32, flash: &mut impl Flash) -> Result<usize, Full> {
         let counted = |open: &Open| open.au >= self.rules.fat;
-        let others = self.open.iter().filter(|open| counted(open)).count();
-        if au >= self.rules.fat && others >= self.rules.open.max(1) as usize {
+        let count = self.open.iter().filter(|open| counted(open)).count();
+        if au >= self.rules.fat && count >= self.rules.open.max(1) as usize {
             let closable = (0..self.open.len()).filter(|&i| counted(&self.open[i]));
             let oldest = closable.min_by_key(|&i| self.open[i].used);
             self.close(oldest.unwrap_or(0), at, flash);

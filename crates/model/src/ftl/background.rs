@@ -45,16 +45,16 @@ impl PageMapped {
         if let Some(job) = self.job {
             return self.has_room(self.blocks.live(job.sb));
         }
-        let mut found = None;
+        let mut victim = None;
         if self.rules.idle_fold && self.blocks.slc_used() > 0 {
-            found = self.blocks.oldest(true);
+            victim = self.blocks.oldest(true);
         }
-        if found.is_none() && self.blocks.free() < self.rules.idle_free {
+        if victim.is_none() && self.blocks.free() < self.rules.idle_free {
             // Collecting a superblock nearly full of live pages would cost more than it gains.
             let worth = self.layout.superblock_pages / 16 * 15;
-            found = self.blocks.emptiest().filter(|&sb| self.blocks.live(sb) < worth);
+            victim = self.blocks.emptiest().filter(|&sb| self.blocks.live(sb) < worth);
         }
-        self.begin(found.filter(|&sb| self.has_room(self.blocks.live(sb))));
+        self.begin(victim.filter(|&sb| self.has_room(self.blocks.live(sb))));
         self.job.is_some()
     }
 
@@ -76,14 +76,14 @@ impl PageMapped {
         let slc_owed = self.slc_owed();
         let short = self.blocks.free() <= LOW;
         if self.job.is_none() && (short || slc_owed > 0.0) {
-            let found = self.levelling_victim().or_else(|| {
+            let sb = self.levelling_victim().or_else(|| {
                 if short {
                     victim(self.rules.policy, &mut self.blocks, &mut self.draws)
                 } else {
                     self.blocks.oldest(true)
                 }
             });
-            self.begin(found);
+            self.begin(sb);
         }
         let Some(job) = self.job else { return };
         let mut rate = slc_owed;
@@ -125,8 +125,8 @@ impl PageMapped {
     /// Collects the rest of the current job, or the policy's next victim.
     pub(super) fn collect_one(&mut self, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
         if self.job.is_none() {
-            let found = victim(self.rules.policy, &mut self.blocks, &mut self.draws);
-            self.begin(found);
+            let sb = victim(self.rules.policy, &mut self.blocks, &mut self.draws);
+            self.begin(sb);
         }
         let sb = self.job.ok_or(Full)?.sb;
         while self.job.is_some_and(|job| job.sb == sb) {

@@ -82,12 +82,12 @@ impl Map {
 
     /// Unmaps logical pages. Calls `dropped(ppn, len)` for their previous places.
     pub fn unbind(&mut self, lpn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
-        let (mut at, end) = (lpn, lpn + n);
-        while at < end {
-            let len = (end - at).min(CHUNK - at % CHUNK);
-            self.drop_range(at, len, &mut dropped);
-            self.logical.clear(at, len);
-            at += len;
+        let (mut start, end) = (lpn, lpn + n);
+        while start < end {
+            let len = (end - start).min(CHUNK - start % CHUNK);
+            self.drop_range(start, len, &mut dropped);
+            self.logical.clear(start, len);
+            start += len;
         }
     }
 

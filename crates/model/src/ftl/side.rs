@@ -60,9 +60,9 @@ impl Side {
 
     /// Value of page `index`.
     pub fn get(&self, index: u32) -> Option<u32> {
-        let mut found = None;
-        self.pieces(index, 1, |_, _, value| found = Some(value));
-        found
+        let mut page = None;
+        self.pieces(index, 1, |_, _, value| page = Some(value));
+        page
     }
 
     /// Whether the chunk of page `index` has explicit entries.
@@ -87,11 +87,11 @@ impl Side {
     /// range may span chunks.
     #[inline]
     pub fn pieces(&self, index: u32, n: u32, mut f: impl FnMut(u32, u32, u32)) {
-        let (mut at, end) = (index, index + n);
-        while at < end {
-            let stop = end.min((at / CHUNK + 1) * CHUNK);
-            self.pieces_of_chunk(at, stop, &mut f);
-            at = stop;
+        let (mut start, end) = (index, index + n);
+        while start < end {
+            let stop = end.min((start / CHUNK + 1) * CHUNK);
+            self.pieces_of_chunk(start, stop, &mut f);
+            start = stop;
         }
     }
 

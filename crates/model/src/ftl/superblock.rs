@@ -299,8 +299,8 @@ impl Superblocks {
     pub fn emptiest(&self) -> Option<u32> {
         let (group, &lowest) = self.lowest.iter().enumerate().min_by_key(|(_, v)| **v)?;
         let members = self.live.iter().enumerate().skip(group * GROUP).take(GROUP);
-        let found = members.into_iter().find(|(_, v)| **v == lowest);
-        found.filter(|_| lowest & PINNED == 0).map(|(sb, _)| sb as u32)
+        let emptiest = members.into_iter().find(|(_, v)| **v == lowest);
+        emptiest.filter(|_| lowest & PINNED == 0).map(|(sb, _)| sb as u32)
     }
 
     /// The superblock of a kind that was closed first.
