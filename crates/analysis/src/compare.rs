@@ -35,7 +35,6 @@ pub struct Comparison {
     pub low: Option<f64>,
     /// Upper end of the ratio's 95% interval.
     pub high: Option<f64>,
-    /// Number of pairs.
     pub n: u32,
     /// The permitted claim.
     pub outcome: Outcome,

@@ -19,7 +19,6 @@ pub struct Estimate {
     pub low: Option<f64>,
     /// Upper end of the 95% interval.
     pub high: Option<f64>,
-    /// Number of samples.
     pub n: u32,
 }
 

@@ -9,7 +9,6 @@ use record::{Histogram, Metric, MetricKey, Statistic, Unit};
 
 use crate::estimate::metric;
 
-/// The reported percentiles.
 const PERCENTILES: [(f64, Statistic); 3] =
     [(0.5, Statistic::P50), (0.99, Statistic::P99), (0.999, Statistic::P999)];
 

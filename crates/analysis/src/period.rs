@@ -48,7 +48,6 @@ pub struct Stream {
     pub values: Vec<f64>,
 }
 
-/// A significant period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
     /// Distance between high values, at least [`PERIOD_MIN`].

@@ -26,7 +26,6 @@ pub struct Faults {
     pub power: u32,
 }
 
-/// The fate of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Done,

@@ -13,7 +13,6 @@ use crate::faults::Random;
 /// Allocation unit of the store, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Timing of commands.
 pub enum Timing {
     /// A latency plus a random part of the spread, in nanoseconds.
     Fixed {
@@ -38,7 +37,6 @@ impl Timing {
     }
 }
 
-/// A namespace.
 pub struct Media {
     /// Logical block size, bytes.
     pub block_bytes: u32,
@@ -83,7 +81,6 @@ impl Media {
         (byte / PIECE_BYTES as u64, (byte % PIECE_BYTES as u64) as usize)
     }
 
-    /// Reads a block.
     pub fn read(&self, lba: u64, out: &mut [u8]) {
         let (piece, at) = self.place(lba);
         match self.pieces.get(&piece) {

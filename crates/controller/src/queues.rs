@@ -52,7 +52,6 @@ pub(crate) struct Completion {
     pub result: u32,
 }
 
-/// A fetched command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fetched {
     pub sq: u16,

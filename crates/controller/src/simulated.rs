@@ -74,15 +74,12 @@ pub struct Counters {
     pub doorbells: u64,
     /// Faults by kind, in the order of the fields of [`Faults`], without the delay.
     pub faults: [u64; 9],
-    /// Violations by the host.
     pub violations: u64,
-    /// Resets by the host.
     pub resets: u64,
     /// Power cuts that have happened; `faults` counts them when they are drawn.
     pub cuts: u64,
 }
 
-/// A pending event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Command(Fetched),

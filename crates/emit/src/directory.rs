@@ -22,7 +22,6 @@ use crate::owner::{Owner, is_over_others};
 /// Links followed on a path at most, as in the kernel.
 const LINKS_MAX: u32 = 40;
 
-/// An open directory.
 #[derive(Debug)]
 pub struct Directory {
     fd: OwnedFd,
@@ -98,7 +97,6 @@ impl Directory {
         self.act(|| fs::linkat(&self.fd, old, &self.fd, new, AtFlags::empty()))
     }
 
-    /// Removes a file from it.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         self.act(|| fs::unlinkat(&self.fd, name, AtFlags::empty()))
     }

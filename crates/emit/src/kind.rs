@@ -2,9 +2,7 @@
 
 /// What an entry of a directory is, as far as an output cares.
 pub(crate) enum EntryKind {
-    /// A regular file.
     File,
-    /// A symbolic link.
     Link,
     /// A block device.
     Drive,

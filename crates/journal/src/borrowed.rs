@@ -104,7 +104,6 @@ impl Borrowed {
         Borrowed { region, bytes, checksums }
     }
 
-    /// The region on the drive.
     pub fn region(&self) -> Region {
         self.region
     }

@@ -103,7 +103,6 @@ impl JournalDir {
         JournalDir { registry: registry.to_path_buf(), ..self }
     }
 
-    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -355,7 +354,6 @@ impl JournalDir {
 }
 
 impl Journal {
-    /// Path of the journal.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -27,7 +27,6 @@ pub trait Disk: Debug + Send + Sync {
     /// Renames a file within its directory.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Creates a directory that only its owner may read. Its parent must exist.

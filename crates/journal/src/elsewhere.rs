@@ -9,7 +9,6 @@ use emit::shell_word;
 /// A journal that another user left, or that is in another user's home.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ElsewhereLeft {
-    /// Path of the journal.
     pub path: PathBuf,
     /// The drive of its blocks, according to the journal.
     pub drive: DriveKey,

@@ -23,21 +23,16 @@ pub enum JournalError {
     /// The directory is on the borrowed drive.
     #[error("the journal in {} would be on {drive} itself, and lost with it", dir.display())]
     SameDrive {
-        /// The directory.
         dir: PathBuf,
         /// The drive's device node.
         drive: String,
     },
     /// The directory is in memory.
     #[error("the journal in {} would be in memory, and lost on power loss", dir.display())]
-    Memory {
-        /// The directory.
-        dir: PathBuf,
-    },
+    Memory { dir: PathBuf },
     /// The drive of the directory is unknown, and may be the borrowed one.
     #[error("the journal in {} could be on {drive} itself: its drive is unknown", dir.display())]
     PlaceUnknown {
-        /// The directory.
         dir: PathBuf,
         /// The drive's device node.
         drive: String,
@@ -45,7 +40,6 @@ pub enum JournalError {
     /// The file system of the journal is full, or a quota on it is exhausted.
     #[error("no room for the journal in {}: it needs {bytes} bytes; nothing was overwritten", dir.display())]
     Full {
-        /// The directory.
         dir: PathBuf,
         /// Bytes to keep.
         bytes: u64,
@@ -55,9 +49,7 @@ pub enum JournalError {
     Unfinished {
         /// The drive's device node.
         drive: String,
-        /// The journal's ID.
         id: String,
-        /// The journal.
         path: PathBuf,
     },
     /// An earlier run left a journal that is damaged, so that its drive is unknown.
@@ -65,9 +57,7 @@ pub enum JournalError {
     DriveUnknown {
         /// The device node of the drive to be borrowed from.
         drive: String,
-        /// The journal's ID.
         id: String,
-        /// The journal.
         path: PathBuf,
     },
     /// As [`JournalError::Unfinished`], but the journal was removed or its file system is
@@ -78,9 +68,7 @@ pub enum JournalError {
     OutOfReach {
         /// The drive's device node.
         drive: String,
-        /// The journal's ID.
         id: String,
-        /// The journal.
         path: PathBuf,
     },
     /// As [`JournalError::Unfinished`], but the run had another home directory.
@@ -90,13 +78,11 @@ pub enum JournalError {
     OtherHome {
         /// The drive's device node.
         drive: String,
-        /// The journal.
         left: Box<ElsewhereLeft>,
     },
     /// Others could replace the files in the directory.
     #[error("a journal in {} is not safe: {rival} could replace it", dir.display())]
     Shared {
-        /// The directory.
         dir: PathBuf,
         /// Who could, in words.
         rival: String,
@@ -105,32 +91,22 @@ pub enum JournalError {
     #[error(
         "{} belongs to user {}: nothing was restored from it", path.display(), user_name(*uid)
     )]
-    Foreign {
-        /// The journal.
-        path: PathBuf,
-        /// The number of its owner.
-        uid: u32,
-    },
+    Foreign { path: PathBuf, uid: u32 },
     /// The file is not a journal, or is damaged.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
-        /// The journal.
         path: PathBuf,
         /// The damage, in words.
         what: String,
     },
     /// A run in progress holds the journal.
     #[error("{} belongs to a run in progress", path.display())]
-    Held {
-        /// The journal.
-        path: PathBuf,
-    },
+    Held { path: PathBuf },
     /// A system call failed.
     #[error("{context}: {source}")]
     Io {
         /// The action and its object.
         context: String,
-        /// The system's error.
         source: io::Error,
     },
     /// The drive or the directory could not be inspected.

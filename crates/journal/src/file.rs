@@ -151,11 +151,9 @@ fn read_blocks(
 /// A journal left by an earlier run, read and locked.
 #[derive(Debug)]
 pub struct Kept {
-    /// Path of the journal.
     pub path: PathBuf,
     /// The header: drive and region.
     pub header: Header,
-    /// The borrowed blocks.
     pub borrowed: Borrowed,
     /// The bytes before the blocks.
     head: Vec<u8>,

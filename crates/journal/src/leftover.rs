@@ -12,12 +12,10 @@ use crate::registry::Entry;
 /// A file left in a journal directory by an earlier run.
 #[derive(Debug)]
 pub struct Leftover {
-    /// Path of the file.
     pub path: PathBuf,
     pub state: State,
 }
 
-/// The state of a leftover.
 #[derive(Debug)]
 pub enum State {
     /// Incomplete: the run ended before any block was overwritten.

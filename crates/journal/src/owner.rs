@@ -40,7 +40,6 @@ pub(crate) enum Opened {
 }
 
 impl Owner {
-    /// The user of this process.
     pub fn of_process() -> Owner {
         Owner(geteuid().as_raw())
     }

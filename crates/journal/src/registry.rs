@@ -31,7 +31,6 @@ const ENTRY_MAX: u64 = 64 << 10;
 /// The path of a journal and the drive of its blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Path of the journal.
     pub path: PathBuf,
     /// The drive from which the bytes were borrowed.
     pub drive: DriveKey,

@@ -33,7 +33,6 @@ pub enum AliasKind {
 pub struct AliasSpec {
     /// The fate of blocks beyond the real capacity.
     pub kind: Figure<AliasKind>,
-    /// Real capacity.
     pub real: Figure<Size>,
     /// Cache of a black hole: bytes of the latest writes beyond the real capacity that can still be
     /// read.

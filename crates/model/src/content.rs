@@ -21,7 +21,6 @@ pub enum Held {
     Anything,
 }
 
-/// Content of all blocks.
 #[derive(Debug, Default)]
 pub struct Content {
     pieces: BTreeMap<u64, Vec<u64>>,

@@ -33,12 +33,10 @@ pub enum Status {
     ReadOnly,
 }
 
-/// Completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Time at which the host sees it, in nanoseconds of virtual time.
     pub done_ns: u64,
-    /// Result.
     pub status: Status,
 }
 
@@ -48,7 +46,6 @@ enum Translation {
     Au(Box<AuMapped>),
 }
 
-/// A virtual drive.
 #[derive(Debug)]
 pub struct Drive {
     pub(crate) block_bytes: u32,

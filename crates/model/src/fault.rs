@@ -14,7 +14,6 @@ use crate::figure::Figure;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// No faults.
     #[default]
     None,
     /// A bit in the middle of the write is inverted.
@@ -56,7 +55,6 @@ pub(crate) struct Faults {
     every: u64,
     after: u64,
     writes: u64,
-    /// Number of blocks on the drive.
     blocks: u64,
     last: Landing,
 }

@@ -54,7 +54,6 @@ pub struct Cell {
 pub struct Pass {
     /// Block size, bytes.
     pub block: u32,
-    /// Queue depth.
     pub depth: u32,
     /// Mean rate, bytes per second.
     pub average: f64,
@@ -68,7 +67,6 @@ pub struct Pass {
 /// All measurements of a drive.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// Name for the description.
     pub name: String,
     /// Manufacturer's model name.
     pub model: String,
@@ -78,14 +76,12 @@ pub struct Observed {
     pub link: Option<f64>,
     /// Whole-drive pass.
     pub pass: Option<Pass>,
-    /// Grid cells.
     pub cells: Vec<Cell>,
 }
 
 /// A measurement and the fitted model's value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// The workload.
     pub name: String,
     /// Measured rate, bytes per second.
     pub measured: f64,

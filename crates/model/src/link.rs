@@ -31,7 +31,6 @@ struct Link {
     free: [u64; 2],
 }
 
-/// The chain of links.
 #[derive(Clone, Debug)]
 pub struct Links {
     links: Vec<Link>,

@@ -146,7 +146,6 @@ impl Media {
         self.host_share = (share * WHOLE as f64) as u64;
     }
 
-    /// The write buffer.
     pub fn buffer(&mut self) -> &mut Buffer {
         &mut self.buffer
     }

@@ -39,7 +39,6 @@ pub struct FigureLine {
     pub key: String,
     /// Value, as written in a file.
     pub value: String,
-    /// Origin.
     pub from: String,
     /// Source; empty if not given.
     pub source: String,
@@ -98,7 +97,6 @@ impl DriveSpec {
         Ok(spec)
     }
 
-    /// Returns a built-in preset.
     pub fn preset(name: &str) -> Result<DriveSpec, SpecError> {
         let preset = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
         let Some((_, text)) = preset else {
@@ -109,7 +107,6 @@ impl DriveSpec {
         DriveSpec::parse(&format!("drives/{name}.toml"), text)
     }
 
-    /// Names of the presets.
     pub fn presets() -> impl Iterator<Item = &'static str> {
         crate::presets::PRESETS.iter().map(|(name, _)| *name)
     }

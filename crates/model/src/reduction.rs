@@ -21,7 +21,6 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// Creates the reduction of a description.
     pub fn new(spec: &ContentSpec) -> Reduction {
         Reduction { compression: *spec.compression, dedupe: *spec.dedupe }
     }

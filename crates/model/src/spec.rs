@@ -15,11 +15,9 @@ fn guess<T>(value: T) -> Figure<T> {
     Figure::guess(value)
 }
 
-/// A virtual drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DriveSpec {
-    /// Name of the preset.
     pub name: String,
     /// Manufacturer's model name.
     pub model: String,
@@ -40,18 +38,13 @@ pub struct DriveSpec {
     /// Links between host and drive, nearest to the host first.
     pub link: Vec<LinkSpec>,
     pub command: CommandSpec,
-    /// Write buffer.
     pub buffer: BufferSpec,
     /// Data reduction.
     pub content: ContentSpec,
-    /// Mapping.
     pub map: MapSpec,
-    /// SLC cache.
     pub slc: SlcSpec,
-    /// Garbage collection.
     pub collect: CollectSpec,
     pub discard: DiscardSpec,
-    /// Flash.
     pub nand: NandSpec,
     pub wear: WearSpec,
     pub heat: HeatSpec,
@@ -227,7 +220,6 @@ pub enum MapKind {
     Au,
 }
 
-/// The mapping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MapSpec {
@@ -279,7 +271,6 @@ impl Default for MapSpec {
     }
 }
 
-/// The SLC cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlcSpec {
@@ -367,7 +358,6 @@ impl Default for DiscardSpec {
     }
 }
 
-/// The flash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NandSpec {
@@ -468,7 +458,6 @@ pub struct HeatSpec {
     pub cooled: Figure<bool>,
     /// Time constant without cooling, seconds; proportionally shorter with cooling.
     pub bare_s: Figure<f64>,
-    /// Throttle steps.
     pub throttle: Vec<ThrottleSpec>,
 }
 
@@ -532,7 +521,6 @@ impl Default for VarySpec {
     }
 }
 
-/// One throttle step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThrottleSpec {

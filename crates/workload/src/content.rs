@@ -19,7 +19,6 @@ const PAGE: usize = 4096;
 /// Unit of uniqueness, in bytes: no drive dedupes smaller ones.
 const SECTOR: usize = 512;
 
-/// Content of writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {

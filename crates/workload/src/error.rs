@@ -33,10 +33,8 @@ pub enum WorkloadError {
         /// Depth times jobs.
         operations: u64,
     },
-    /// A parameter is out of range.
     #[error("{what} is {value}, must be {range}")]
     OutOfRange {
-        /// The parameter.
         what: &'static str,
         value: f64,
         /// The range in words.

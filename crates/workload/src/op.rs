@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// has a queue this deep.
 pub const IN_FLIGHT_MAX: u64 = 1 << 20;
 
-/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -47,7 +46,6 @@ pub struct Op {
 }
 
 impl Op {
-    /// The flush operation.
     pub const FLUSH: Op = Op { kind: OpKind::Flush, offset: 0, bytes: 0 };
 
     /// Exclusive end, in bytes.

@@ -19,7 +19,6 @@ pub enum Pacing {
     /// A new operation as soon as one of the `depth` in flight completes.
     #[default]
     Closed,
-    /// At a fixed rate.
     Fixed {
         /// Operations per second.
         rate: f64,

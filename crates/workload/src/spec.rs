@@ -9,7 +9,6 @@ use crate::stamp::Proof;
 use crate::units::gcd;
 use crate::{Content, IN_FLIGHT_MAX, OpKind, Pacing, Pattern, Region, WorkloadError};
 
-/// Sizes of operations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockSizes {
@@ -40,24 +39,17 @@ impl BlockSizes {
 /// Relative shares of the operation kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mix {
-    /// Weight of reads.
     pub read: u32,
-    /// Weight of writes.
     pub write: u32,
-    /// Weight of flushes.
     #[serde(default)]
     pub flush: u32,
-    /// Weight of discards.
     #[serde(default)]
     pub discard: u32,
 }
 
 impl Mix {
-    /// Reads only.
     pub const READ: Mix = Mix { read: 1, write: 0, flush: 0, discard: 0 };
-    /// Writes only.
     pub const WRITE: Mix = Mix { read: 0, write: 1, flush: 0, discard: 0 };
-    /// Discards only.
     pub const DISCARD: Mix = Mix { read: 0, write: 0, flush: 0, discard: 1 };
 
     /// `read_percent` percent reads, the rest writes.
@@ -190,14 +182,12 @@ pub struct Workload {
     pub pattern: Pattern,
     /// Kinds of operations.
     pub mix: Mix,
-    /// Sizes of operations.
     pub blocks: BlockSizes,
     /// The part of the target it uses.
     pub region: Region,
     /// Added to every address, in bytes (to measure misalignment).
     #[serde(default)]
     pub shift_bytes: u64,
-    /// Content of writes.
     pub content: Content,
     /// How operations are paced.
     pub pacing: Pacing,
@@ -218,7 +208,6 @@ pub struct Workload {
     /// Page cache or direct I/O.
     #[serde(default)]
     pub caching: Caching,
-    /// System calls.
     #[serde(default, skip_serializing_if = "is_best")]
     pub calls: Calls,
     /// Each write returns once it is durable, including the metadata needed to find it (O_SYNC).

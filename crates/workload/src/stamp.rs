@@ -55,14 +55,12 @@ const MAGIC: u64 = u64::from_le_bytes(*b"ssdyno/1");
 /// Size of a stamp, in bytes.
 pub const HEADER: usize = 40;
 
-/// Fields of a stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Byte offset of the sector on the target.
     pub offset: u64,
     /// Sequence number of the write, counted from 1 per run.
     pub sequence: u64,
-    /// Seed of the run.
     pub seed: u64,
 }
 

@@ -80,7 +80,6 @@ impl Directory {
         fs::hard_link(self.path.join(old), self.path.join(new))
     }
 
-    /// Removes a file from it.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         fs::remove_file(self.path.join(name))
     }

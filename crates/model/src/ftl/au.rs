@@ -23,7 +23,6 @@ use super::{Cause, Flash};
 pub struct AuRules {
     /// Pages visible to the host.
     pub logical_pages: u32,
-    /// Physical AUs.
     pub aus: u32,
     pub au_pages: u32,
     /// Pages programmed at once.

@@ -15,7 +15,6 @@ pub struct Live {
     pub lpn: u32,
     /// First physical page.
     pub ppn: u32,
-    /// Number of pages.
     pub len: u32,
 }
 

@@ -17,7 +17,6 @@ pub mod superblock;
 /// Cause of a program operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Host data.
     Host,
     /// Live pages moved by garbage collection.
     Collect,

@@ -21,7 +21,6 @@ pub struct Rules {
     pub policy: Policy,
     /// Whether host data and moved data fill the same superblock.
     pub shared_frontier: bool,
-    /// The SLC cache.
     pub slc: Slc,
     /// Endurance of superblocks.
     pub wear: Wear,
@@ -88,7 +87,6 @@ pub(super) enum Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// A page-mapped translation.
 #[derive(Debug)]
 pub struct PageMapped {
     pub(super) layout: Layout,
@@ -157,7 +155,6 @@ impl PageMapped {
         &self.blocks
     }
 
-    /// The mapping.
     pub fn map(&self) -> &Map {
         &self.map
     }

@@ -17,7 +17,6 @@ use std::collections::{BinaryHeap, VecDeque};
 pub struct Layout {
     /// Pages visible to the host.
     pub logical_pages: u32,
-    /// Superblocks in use.
     pub superblocks: u32,
     /// Spare superblocks, which replace worn-out ones.
     pub spares: u32,
@@ -44,7 +43,6 @@ impl Layout {
 const PINNED: u32 = 1 << 31;
 const GROUP: usize = 64;
 
-/// Use of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// Erased, or to be erased before use.
@@ -57,7 +55,6 @@ pub enum Use {
     Out,
 }
 
-/// All superblocks of a drive.
 #[derive(Debug)]
 pub struct Superblocks {
     live: Vec<u32>,
@@ -119,7 +116,6 @@ impl Superblocks {
         self.live.len() as u32
     }
 
-    /// Number of free superblocks.
     pub fn free(&self) -> u32 {
         self.free.len() as u32
     }
@@ -129,7 +125,6 @@ impl Superblocks {
         self.slc_used
     }
 
-    /// Remaining spares.
     pub fn spare(&self) -> u32 {
         self.spare
     }
@@ -139,7 +134,6 @@ impl Superblocks {
         self.total_erases
     }
 
-    /// Erases of one superblock.
     pub fn erases(&self, sb: u32) -> u32 {
         self.erases[sb as usize]
     }
