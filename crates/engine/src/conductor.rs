@@ -2,7 +2,8 @@
 //!
 //! Every worker knows when its next turn returns. The conductor runs the earliest worker until its
 //! turns would pass the time of the next one, so that commands reach the drive in chronological
-//! order. Starts, waits for other jobs, and ends are events on the same clock.
+//! order. Starts, waits for other jobs, and ends are events on the same clock, which never goes
+//! backwards: no event is scheduled before the latest, and no worker stops before its horizon.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -94,9 +95,12 @@ impl<'a> Conductor<'a> {
             } else {
                 u64::MAX
             };
-            let step = self.step(number, now, next.min(interval_end))?;
-            match step {
-                Step::Wake(at) => self.wakes.push(Reverse((at, number))),
+            let horizon = next.min(interval_end);
+            match self.step(number, now, horizon)? {
+                Step::Wake(at) => {
+                    assert!(at > horizon, "a worker stopped at {at}, before {horizon}");
+                    self.wakes.push(Reverse((at, number)));
+                }
                 Step::Ended => self.end(number)?,
             }
             between(now);
@@ -109,7 +113,10 @@ impl<'a> Conductor<'a> {
     fn turn_to(&mut self, at: u64, number: usize) -> u64 {
         let waits = matches!(self.players[number].state, State::Waits(_));
         let ends = self.context.halt.flag(number as u32).load(Ordering::Relaxed);
-        self.time = if waits && ends { self.time } else { self.time.max(at) };
+        if !(waits && ends) {
+            assert!(at >= self.time, "virtual time goes back from {} to {at}", self.time);
+            self.time = at;
+        }
         self.time
     }
 
@@ -164,7 +171,10 @@ impl<'a> Conductor<'a> {
                 matches!(other.state, State::Ended)
                     || !start.after.contains(&(other.job_index as usize))
             }) {
-                self.wakes.push(Reverse((now + start.delay_ns, number)));
+                // A worker that was stopped ends at its last turn, which may lie before the latest
+                // event.
+                let at = (now + start.delay_ns).max(self.time);
+                self.wakes.push(Reverse((at, number)));
             }
         }
     }
@@ -185,5 +195,53 @@ fn worker<'a>(
         lane.worker(SerializeOverlap::new(sim), context)
     } else {
         lane.worker(sim, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use model::DriveSpec;
+    use workload::{Mix, Pattern, Region, Stop, Workload};
+
+    use super::*;
+    use crate::halt::Halt;
+    use crate::lane::lanes;
+    use crate::patience::Pulse;
+    use crate::recorder::ReportSender;
+
+    /// Conducts two reads from this time on, with the conductor in the given state.
+    fn conduct(origin: u64, set: impl FnOnce(&mut Conductor<'_>)) -> u64 {
+        let spec = DriveSpec::preset("sd-150x").expect("a preset");
+        let mut drive = Drive::new(&spec, 1);
+        let drive = RefCell::new(&mut drive);
+        let stop = Stop { ops: Some(2), ..Stop::default() };
+        let region = Region::first(1 << 20);
+        let workload = Workload::new("w", Pattern::Sequential, Mix::READ, 4096, region);
+        let (halt, mut jobs) = (Halt::new(1), [Job::from_workload(&Workload { stop, ..workload })]);
+        let context = LaneContext {
+            interval_ns: 1_000_000_000,
+            halt: &halt,
+            sender: ReportSender::Unbounded(channel().0),
+            pulse: Pulse::default(),
+            borrowed: None,
+        };
+        let files = [FileMap::default()];
+        let lanes = lanes(&mut jobs, |_| true);
+        let mut conductor = Conductor::new(&drive, &files, context, origin, lanes);
+        set(&mut conductor);
+        conductor.run(false, u64::MAX, |_| {}).expect("no failure of a worker")
+    }
+
+    #[test]
+    fn time_goes_on_from_the_origin() {
+        assert!(conduct(5_000_000, |_| {}) > 5_000_000);
+    }
+
+    #[test]
+    #[should_panic(expected = "virtual time goes back from 5000001 to 5000000")]
+    fn an_event_in_the_past_is_noticed() {
+        conduct(5_000_000, |conductor| conductor.time += 1);
     }
 }

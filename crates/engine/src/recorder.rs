@@ -4,6 +4,7 @@
 //! one right after reading the clock stalls the loop on its bucket, which costs a quarter of an
 //! operation on the null backend. At the end of an interval the counts are moved (not copied) to
 //! the sampler's thread, which sums the totals, so the worker touches only one set of histograms.
+//! At the end of a job, the operations counted and those that failed must add up to those issued.
 //! Errors are off the hot path: they are counted by kind, and the first addresses of each kind are
 //! kept.
 
@@ -200,6 +201,8 @@ pub(crate) struct Recorder {
     ramp_ns: u64,
     /// The interval of the measurement in which the job begins.
     first: u64,
+    /// Operations whose counts have been reported or discarded.
+    counted: u64,
     out: ReportSender,
     pub(crate) pulse: Pulse,
     workload: String,
@@ -221,6 +224,7 @@ impl Recorder {
             interval_end: if ramp_ns > 0 { ramp_ns.min(interval_ns) } else { interval_ns },
             ramp_ns,
             first: 0,
+            counted: 0,
             out: context.sender.clone(),
             pulse: context.pulse.clone(),
             workload: job.workload.name.clone(),
@@ -267,12 +271,12 @@ impl Recorder {
             self.interval_end = self.ramp_ns.min(now.saturating_add(self.interval_ns));
             return false;
         }
+        let kinds = Box::new(self.kinds.each_mut().map(|tally| tally.take(open)));
+        self.counted += kinds.iter().flatten().map(|kind| kind.ops).sum::<u64>();
         if std::mem::take(&mut self.ramp_ns) > 0 {
-            self.kinds.iter_mut().for_each(|tally| *tally = Tally::new(open));
             self.enter_interval(now / self.interval_ns);
             return true;
         }
-        let kinds = Box::new(self.kinds.each_mut().map(|tally| tally.take(open)));
         if kinds.iter().any(Option::is_some) {
             let (job, whole) = (self.job, now >= self.interval_end);
             let index = self.first + self.index;
@@ -286,9 +290,10 @@ impl Recorder {
     /// Discards everything counted so far except errors, here and in the reports.
     #[cold]
     pub(crate) fn restart(&mut self, now: u64) {
-        let open = self.open;
         self.ramp_ns = 0;
-        self.kinds.iter_mut().for_each(|tally| *tally = Tally::new(open));
+        for tally in self.kinds.iter_mut() {
+            self.counted += tally.take(self.open).map_or(0, |stats| stats.ops);
+        }
         self.out.send(Report::Reset { job: self.job });
         self.enter_interval(now / self.interval_ns);
     }
@@ -317,8 +322,8 @@ impl Recorder {
     /// Counts a fault of any kind at an address.
     #[cold]
     pub(crate) fn fault(&mut self, op: &str, kind: &str, offset: u64) {
-        let known = self.errors.iter().position(|e| e.op == op && e.kind == kind);
-        let index = known.unwrap_or_else(|| {
+        let same = |errors: &IoErrors| errors.op == op && errors.kind == kind;
+        let index = self.errors.iter().position(same).unwrap_or_else(|| {
             self.errors.push(IoErrors::new(op, kind, self.workload.as_str(), 0));
             self.errors.len() - 1
         });
@@ -329,9 +334,10 @@ impl Recorder {
         }
     }
 
-    /// Reports the remaining counts and the end.
-    pub(crate) fn finish(mut self, mut end: JobEnd) {
+    /// Reports the remaining counts and the end of a job that completed this many operations.
+    pub(crate) fn finish(mut self, mut end: JobEnd, completed: u64) {
         self.publish(end.end_ns, None);
+        assert_eq!(self.counted, completed, "operations counted and completed");
         end.job = self.job;
         end.errors = std::mem::take(&mut self.errors);
         self.out.send(Report::Done { job: self.job, end: Box::new(end) });

@@ -19,6 +19,7 @@ impl<B: Backend> Worker<'_, B> {
     #[cold]
     pub(super) fn failed(&mut self, slot: u32, result: i64) {
         let op = self.slots[slot as usize].op;
+        self.failed += 1;
         self.count_failure(op, result);
         if let Some(verifier) = &mut self.verifier {
             verifier.complete(slot, false, &[]);

@@ -5,6 +5,9 @@
 //! beyond a horizon. On a real target there is no horizon, and a job is one step. On a virtual
 //! drive several workers share one thread and one clock ([`crate::conductor`]).
 //!
+//! Every operation issued completes before the job ends and is counted or has failed
+//! ([`Recorder::finish`]). A part never issues more operations than its limit (`phase`).
+//!
 //! The loop is in `issue`. It never drains the queue to keep a pace and makes one system call per
 //! turn. It postpones due times only if the whole process stood still, never for a slow drive.
 //! Everything except issuing, timestamping and counting is on the cold path.
@@ -77,6 +80,11 @@ pub(crate) struct Worker<'a, B> {
     looks: bool,
     filler: Filler,
     issued: u64,
+    /// Operations issued that failed; the recorder does not count them.
+    failed: u64,
+    /// Operations issued when the current part began.
+    issued_before: u64,
+    /// Failures in succession.
     failures: u32,
     control: Control,
     /// Whether the loop must stop for a ruling.
@@ -138,6 +146,8 @@ impl<'a, B: Backend> Worker<'a, B> {
             done: Vec::with_capacity(depth as usize),
             filler,
             issued: 0,
+            failed: 0,
+            issued_before: 0,
             failures: 0,
             control,
             called: false,
@@ -204,7 +214,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         // Each issue counted a depth.
         self.end.issued = self.end.depths.busy();
         let stop = self.end.stop;
-        self.recorder.finish(self.end);
+        self.recorder.finish(self.end, self.issued - self.failed);
         Ok(stop)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A part of a job ends at a limit, at the end of its operations, or by a ruling. Then the
 //! operations in flight complete, and the source decides the next phase: another part, reading
-//! back, or the end.
+//! back, or the end. At its end, a part must not have issued more operations than planned.
 
 use std::io;
 
@@ -66,6 +66,7 @@ impl<B: Backend> Worker<'_, B> {
 
     fn begin_within(&mut self, limits: Limits) {
         self.part = limits;
+        self.issued_before = self.issued;
         self.phase = Phase::Issue;
         if !B::VIRTUAL {
             self.stood_ns = self.stood_by_now();
@@ -87,6 +88,8 @@ impl<B: Backend> Worker<'_, B> {
         if let Some(at) = self.drain(horizon)? {
             return Ok(Some(at));
         }
+        let planned = self.part.ops.max(self.issued_before);
+        assert!(self.issued <= planned, "{} operations of {planned} planned", self.issued);
         let reason = if self.control.gave_up() { StopReason::Errors } else { reason };
         match self.reading.take() {
             None => self.end.stop = reason,

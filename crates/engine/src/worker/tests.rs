@@ -25,6 +25,8 @@ struct Fake {
     buffer: Vec<u8>,
     stored: Vec<u8>,
     queued: Vec<Completion>,
+    /// The block whose operations fail.
+    fails_at: Option<u64>,
     /// Called before each block is read outside the queue, with its number.
     reads_back: Fails,
     /// Called before each flush outside the queue.
@@ -38,6 +40,7 @@ impl Fake {
             buffer: vec![0; BLOCK as usize],
             stored: vec![0; (BLOCKS * u64::from(BLOCK)) as usize],
             queued: Vec::new(),
+            fails_at: None,
             reads_back: Box::new(|_| Ok(())),
             syncs: Box::new(|_| Ok(())),
         }
@@ -60,7 +63,9 @@ impl Backend for Fake {
             OpKind::Read => self.buffer.copy_from_slice(&self.stored[place]),
             OpKind::Flush | OpKind::Discard => {}
         }
-        self.queued.push(Completion { slot, result: i64::from(op.bytes) });
+        let fails = self.fails_at == Some(op.offset / u64::from(BLOCK));
+        let result = if fails { -i64::from(libc::EIO) } else { i64::from(op.bytes) };
+        self.queued.push(Completion { slot, result });
     }
 
     fn turn(&mut self, _wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
@@ -215,6 +220,40 @@ fn a_failed_final_flush_keeps_the_results() {
     assert_eq!(errors(&end), [("flush", "ENOSPC", 1)]);
     assert_eq!((end.stop, counted), (StopReason::Errors, BLOCKS));
     assert!(!pulse.is_flushing());
+}
+
+#[test]
+#[should_panic(expected = "operations counted and completed")]
+fn an_operation_that_nobody_counted_is_noticed() {
+    let (halt, mut jobs) = (Halt::new(1), [job(&workload(Mix::READ), Issue::default())]);
+    let (mut worker, ..) = worker(Fake::new(), &mut jobs, &halt);
+    worker.begin(false, 0, 0);
+    worker.step(&mut Closed, u64::MAX).expect("no failure of the worker");
+    worker.issued += 1;
+    let _ = worker.close(&mut Closed, Ok(()));
+}
+
+#[test]
+fn failed_operations_are_not_counted_and_restarts_lose_none() {
+    let (halt, mut jobs) = (Halt::new(1), [job(&workload(Mix::READ), Issue::default())]);
+    let (mut worker, ..) = worker(Fake { fails_at: Some(5), ..Fake::new() }, &mut jobs, &halt);
+    worker.begin(false, 0, 0);
+    worker.step(&mut Closed, u64::MAX).expect("no failure of the worker");
+    worker.recorder.restart(20_000);
+    assert_eq!((worker.issued, worker.failed), (BLOCKS, 1));
+    worker.close(&mut Closed, Ok(())).expect("counts that add up");
+}
+
+#[test]
+#[should_panic(expected = "planned")]
+fn a_part_that_issued_more_than_planned_is_noticed() {
+    let planned =
+        Workload { stop: Stop { ops: Some(4), ..Stop::default() }, ..workload(Mix::READ) };
+    let (halt, mut jobs) = (Halt::new(1), [job(&planned, Issue::default())]);
+    let (mut worker, ..) = worker(Fake::new(), &mut jobs, &halt);
+    worker.begin(false, 0, 0);
+    worker.issued = 5;
+    let _ = worker.step(&mut Closed, u64::MAX);
 }
 
 /// Wants to see no completions.
