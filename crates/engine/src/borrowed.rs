@@ -16,9 +16,9 @@ use crate::prepare::Restored;
 
 /// All blocks currently borrowed.
 #[derive(Default)]
-pub(crate) struct BorrowedBlocks(Vec<Entry>);
+pub(crate) struct BorrowedBlocks(Vec<BorrowedEntry>);
 
-struct Entry {
+struct BorrowedEntry {
     borrowed: Borrowed,
     /// `None` if the bytes are not the user's, or the target was opened with `--destroy`.
     journal: Option<Journal>,
@@ -48,7 +48,7 @@ impl BorrowedBlocks {
             }
             _ => None,
         };
-        self.0.push(Entry { borrowed, journal, is_overwritten: false });
+        self.0.push(BorrowedEntry { borrowed, journal, is_overwritten: false });
         Ok(())
     }
 
@@ -102,16 +102,16 @@ impl BorrowedBlocks {
         let all_bytes = entries.iter().map(|entry| entry.borrowed.region().bytes).sum();
         let of = entries.iter().map(|entry| entry.borrowed.blocks() as u64).sum();
         let mut compared = Returning::new(Pass::Compare, all_bytes);
-        let compare = |entry: Entry| {
+        let compare = |entry: BorrowedEntry| {
             let comparison = entry.compare(target, &mut |bytes| {
                 compared = compared.after(bytes);
                 report(compared);
             });
             (entry, comparison)
         };
-        let found: Vec<(Entry, io::Result<Comparison>)> =
+        let found: Vec<(BorrowedEntry, io::Result<Comparison>)> =
             entries.into_iter().map(compare).collect();
-        let sum = |bytes: fn(&Entry, &Comparison) -> u64| -> u64 {
+        let sum = |bytes: fn(&BorrowedEntry, &Comparison) -> u64| -> u64 {
             found
                 .iter()
                 .map(|(entry, seen)| seen.as_ref().map_or(0, |seen| bytes(entry, seen)))
@@ -122,7 +122,7 @@ impl BorrowedBlocks {
         let undecided_bytes = sum(|entry, seen| entry.borrowed.bytes_of(&seen.undecided));
         let mut restored = Returning::new(Pass::Restore, restore_bytes);
         // One failure must not prevent the others from being restored.
-        let put_back = |(entry, comparison): (Entry, io::Result<Comparison>)| {
+        let put_back = |(entry, comparison): (BorrowedEntry, io::Result<Comparison>)| {
             entry.put_back(comparison, target, &mut |bytes| {
                 restored = restored.after(bytes);
                 report(restored);
@@ -135,7 +135,7 @@ impl BorrowedBlocks {
     }
 }
 
-impl Entry {
+impl BorrowedEntry {
     fn compare(&self, target: &Target<'_>, moved: &mut dyn FnMut(u64)) -> io::Result<Comparison> {
         let rereads = if self.is_overwritten { Rereads::None } else { Rereads::UntilCertain };
         self.borrowed.compare(target.storage, rereads, moved)
@@ -149,7 +149,7 @@ impl Entry {
         target: &Target<'_>,
         moved: &mut dyn FnMut(u64),
     ) -> Result<u64> {
-        let Entry { borrowed, journal, .. } = self;
+        let BorrowedEntry { borrowed, journal, .. } = self;
         let kept = journal.as_ref().map(|j| j.path().display().to_string());
         let unsteady = comparison.and_then(|seen| {
             let (blocks, mut unsteady) = (seen.to_restore(), seen.unsteady);

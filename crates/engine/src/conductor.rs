@@ -16,7 +16,7 @@ use rig::{EndsAll, Job, StopReason, SyncWrites};
 
 use crate::backend::{FileMap, SerializeOverlap, Sim};
 use crate::lane::{Lane, LaneContext};
-use crate::worker::{AnyWorker, Step};
+use crate::worker::{AnyWorker, WorkerStep};
 
 /// A lane and the state of its worker.
 struct Player<'a> {
@@ -97,11 +97,11 @@ impl<'a> Conductor<'a> {
             };
             let horizon = next.min(interval_end);
             match self.step(number, now, horizon)? {
-                Step::Wake(at) => {
+                WorkerStep::Wake(at) => {
                     assert!(at > horizon, "a worker stopped at {at}, before {horizon}");
                     self.wakes.push(Reverse((at, number)));
                 }
-                Step::Ended => self.end(number)?,
+                WorkerStep::Ended => self.end(number)?,
             }
             between(now);
         }
@@ -120,7 +120,7 @@ impl<'a> Conductor<'a> {
         self.time
     }
 
-    fn step(&mut self, number: usize, now: u64, horizon: u64) -> io::Result<Step> {
+    fn step(&mut self, number: usize, now: u64, horizon: u64) -> io::Result<WorkerStep> {
         let player = &mut self.players[number];
         player.state = match std::mem::replace(&mut player.state, State::Ended) {
             State::Waits(lane) => {
@@ -133,7 +133,7 @@ impl<'a> Conductor<'a> {
         };
         match &mut player.state {
             State::Runs(worker) => worker.step(horizon),
-            _ => Ok(Step::Ended),
+            _ => Ok(WorkerStep::Ended),
         }
     }
 

@@ -149,7 +149,7 @@ impl UseBackend for Serve {
 
 /// A part of a request in a slot.
 #[derive(Clone, Copy)]
-struct Part {
+struct RequestPart {
     /// The request, as an index into [`Queue::open`].
     request: usize,
     /// First byte within the request.
@@ -168,10 +168,10 @@ struct Queue<B> {
     done: Sender<BlockDone>,
     began: u64,
     /// The part in each slot.
-    slots: Vec<Option<Part>>,
+    slots: Vec<Option<RequestPart>>,
     free: Vec<u32>,
     open: Vec<Option<Open>>,
-    waiting: VecDeque<Part>,
+    waiting: VecDeque<RequestPart>,
     /// Number of open requests.
     count: usize,
 }
@@ -225,7 +225,7 @@ impl<B: Backend> Queue<B> {
         // A flush is one part without bytes.
         let parts = (0..length.max(1)).step_by(PART as usize).map(|from| {
             let bytes = (length - from).min(PART as usize) as u32;
-            Part { request: place, from, bytes }
+            RequestPart { request: place, from, bytes }
         });
         self.waiting.extend(parts);
         self.open[place] = Some(Open { done, left: length.div_ceil(PART as usize).max(1) });

@@ -43,10 +43,11 @@ impl FlowShare {
 
     /// Whether the job is ahead of the others. A single job is never ahead.
     fn is_ahead(&self) -> bool {
-        let all = self.flow.operations.load(Ordering::Relaxed) + 1;
+        let operations = self.flow.operations.load(Ordering::Relaxed) + 1;
         let weight = self.flow.weight.load(Ordering::Relaxed);
         // operations / all operations > weight / sum of weights
-        u128::from(self.operations) * u128::from(weight) > u128::from(self.weight) * u128::from(all)
+        u128::from(self.operations) * u128::from(weight)
+            > u128::from(self.weight) * u128::from(operations)
     }
 }
 

@@ -39,7 +39,7 @@ impl SlotPriorities {
     }
 
     /// The priority of the operation in a slot.
-    pub(crate) fn of(&self, slot: u32) -> u16 {
+    pub(crate) fn priority(&self, slot: u32) -> u16 {
         self.slots.get(slot as usize).copied().unwrap_or(0)
     }
 
@@ -81,7 +81,7 @@ mod tests {
             let mut counts = [0u32; 4];
             for slot in 0..10_000 {
                 let given = priorities.give(slot % 4, Op { kind, offset: 0, bytes });
-                assert_eq!(priorities.of(slot % 4), given);
+                assert_eq!(priorities.priority(slot % 4), given);
                 counts[given as usize] += 1;
             }
             counts

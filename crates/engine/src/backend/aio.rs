@@ -83,7 +83,7 @@ impl Backend for Aio<'_> {
             OpKind::Write => PWRITE,
             OpKind::Flush | OpKind::Discard => return self.push_cold(slot, op),
         };
-        let (file, offset) = self.files.at(op.offset);
+        let (file, offset) = self.files.locate(op.offset);
         let fd = file.as_raw_fd();
         self.context.push(slot, opcode, fd, self.arena.pointer(slot), op.bytes, offset);
         if let Some(rules) = &mut self.priorities {
@@ -96,7 +96,7 @@ impl Backend for Aio<'_> {
     }
 
     fn priority(&self, slot: u32) -> u16 {
-        self.priorities.as_ref().map_or(0, |rules| rules.of(slot))
+        self.priorities.as_ref().map_or(0, |rules| rules.priority(slot))
     }
 
     #[inline]

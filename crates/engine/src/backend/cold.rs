@@ -13,7 +13,7 @@ use crate::sys;
 
 /// Flushes or discards; returns 0 or a negative error number.
 pub(crate) fn perform(files: &Files<'_>, op: Op) -> i64 {
-    let (file, offset) = files.at(op.offset);
+    let (file, offset) = files.locate(op.offset);
     let result = match op.kind {
         OpKind::Flush => files.flush(op.offset),
         OpKind::Discard => discard(file, offset, u64::from(op.bytes)),

@@ -44,7 +44,7 @@ impl<'f> Files<'f> {
 
     /// The file at an address, and the offset within it.
     #[inline]
-    pub(crate) fn at(&self, address: u64) -> (&'f File, u64) {
+    pub(crate) fn locate(&self, address: u64) -> (&'f File, u64) {
         let (number, offset) = self.split(address);
         (self.list[number], offset)
     }
@@ -74,18 +74,18 @@ impl<'f> Files<'f> {
 
     /// Fills the buffer, starting at an address.
     pub(crate) fn read_exact(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let (file, offset) = self.at(address);
+        let (file, offset) = self.locate(address);
         file.read_exact_at(buffer, offset)
     }
 
     /// Makes the file at an address durable with its metadata, at the end of a job.
     pub(crate) fn sync(&self, address: u64) -> io::Result<()> {
-        self.at(address).0.sync_all()
+        self.locate(address).0.sync_all()
     }
 
     /// Makes the file at an address durable.
     pub(crate) fn flush(&self, address: u64) -> io::Result<()> {
-        let file = self.at(address).0;
+        let file = self.locate(address).0;
         if self.whole { file.sync_all() } else { file.sync_data() }
     }
 }

@@ -39,7 +39,7 @@ impl<'f> Mmap<'f> {
         };
         let maps = files.list().iter().map(map).collect::<io::Result<_>>()?;
         let evicts = workload.caching == Caching::Bypass;
-        Ok(Serial::of(Mmap { files, maps, evicts }, clock, arena))
+        Ok(Serial::new(Mmap { files, maps, evicts }, clock, arena))
     }
 }
 

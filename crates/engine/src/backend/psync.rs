@@ -17,7 +17,7 @@ pub(crate) struct Psync<'f> {
 impl<'f> Psync<'f> {
     /// A backend that uses these calls.
     pub(crate) fn serial(clock: Clock, files: Files<'f>, arena: Arena) -> Serial<Psync<'f>> {
-        Serial::of(Psync { files }, clock, arena)
+        Serial::new(Psync { files }, clock, arena)
     }
 }
 
@@ -28,7 +28,7 @@ impl Transfer for Psync<'_> {
 
     #[inline]
     fn transfer(&self, op: Op, buffer: &mut [u8]) -> io::Result<usize> {
-        let (file, offset) = self.files.at(op.offset);
+        let (file, offset) = self.files.locate(op.offset);
         loop {
             let done = match op.kind {
                 OpKind::Write => file.write_at(buffer, offset),

@@ -35,7 +35,7 @@ pub(crate) struct Serial<T> {
 }
 
 impl<T: Transfer> Serial<T> {
-    pub(super) fn of(way: T, clock: Clock, arena: Arena) -> Serial<T> {
+    pub(super) fn new(way: T, clock: Clock, arena: Arena) -> Serial<T> {
         Serial { clock, arena, way, queued: None }
     }
 

@@ -76,7 +76,7 @@ impl Backend for Uring<'_> {
     }
 
     fn priority(&self, slot: u32) -> u16 {
-        self.priorities.as_ref().map_or(0, |rules| rules.of(slot))
+        self.priorities.as_ref().map_or(0, |rules| rules.priority(slot))
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use record::{Finding, FindingKind, Level, Safety};
 use rig::{BackendKind, Erase, Released, TargetInfo};
 use workload::{Caching, Calls, Region, Workload};
 
-use super::freed::{self, Found};
+use super::freed::{self, FoundBlocks};
 use super::{Able, Device, DeviceError, Handles, IoAsk, UseBackend, arena, serialized, space};
 use crate::backend::{Aio, ByBytes, Files, Mmap, Null, Psync, Uring, discard};
 use crate::clock::Clock;
@@ -36,7 +36,7 @@ pub(crate) struct FdDevice {
 
 impl FdDevice {
     /// The device of an opened target.
-    pub(super) fn of(opened: Opened) -> io::Result<FdDevice> {
+    pub(super) fn from_opened(opened: Opened) -> io::Result<FdDevice> {
         let file = opened.file().try_clone()?;
         let Opened { info, watch, guard, request, .. } = opened;
         let handles = Handles::new(file, info.allowed > Safety::Reads)?;
@@ -200,9 +200,9 @@ impl Device for FdDevice {
 
     fn free(&self, region: Region) -> Able<Released> {
         let file = self.direct()?;
-        let found = Found::find(file, region, &self.below).map_err(DeviceError::Absent)?;
+        let blocks = FoundBlocks::find(file, region, &self.below).map_err(DeviceError::Absent)?;
         let trimmed_bytes = freed::free(file, region)?;
-        Ok(Released { trimmed_bytes, ..found.look_again()? })
+        Ok(Released { trimmed_bytes, ..blocks.look_again()? })
     }
 
     fn trim_free(&self) -> Able<u64> {
@@ -244,7 +244,7 @@ impl Device for FdDevice {
         *self = FdDevice::watching(Watch::nothing());
         let opened = drive::open(&request.0, &request.1)?;
         let info = opened.info.clone();
-        *self = FdDevice::of(opened)?;
+        *self = FdDevice::from_opened(opened)?;
         Ok(info)
     }
 }

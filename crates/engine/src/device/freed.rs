@@ -17,16 +17,16 @@ use crate::release::{Look, STRETCH, STRETCHES, Stretch, look};
 use crate::sys::file::{Piece, pieces, trim_free};
 
 /// The blocks of a file, located on the device below its file system.
-pub(super) struct Found {
+pub(super) struct FoundBlocks {
     device: File,
     places: Vec<Stretch>,
     before: Look,
 }
 
-impl Found {
+impl FoundBlocks {
     /// Locates the blocks of a region of `file` on `device`. `file` bypasses the cache. The error
     /// text gives the reason for a failure.
-    pub(super) fn find(file: &File, region: Region, device: &Path) -> Result<Found, String> {
+    pub(super) fn find(file: &File, region: Region, device: &Path) -> Result<FoundBlocks, String> {
         file.sync_data().map_err(|e| format!("the file cannot be flushed: {e}"))?;
         let all = pieces(file, region.start, region.bytes)
             .map_err(|e| format!("the file system does not report where its blocks are: {e}"))?;
@@ -45,7 +45,7 @@ impl Found {
         if before != held {
             return Err(format!("the blocks on {name} differ from the file's content"));
         }
-        Ok(Found { device: raw, places, before })
+        Ok(FoundBlocks { device: raw, places, before })
     }
 
     /// Reads the blocks again.

@@ -228,14 +228,14 @@ pub(crate) enum AnyDevice {
 
 impl AnyDevice {
     /// The device of an opened target.
-    pub(crate) fn of(opened: Opened) -> io::Result<AnyDevice> {
-        FdDevice::of(opened).map(AnyDevice::files)
+    pub(crate) fn from_opened(opened: Opened) -> io::Result<AnyDevice> {
+        FdDevice::from_opened(opened).map(AnyDevice::files)
     }
 
     /// A drive that is detached from the kernel. Commands to a drive that does not respond fail
     /// before `patience` ends.
     pub(crate) fn pci(opened: PciOpened, patience: Duration) -> Able<AnyDevice> {
-        PciDevice::of(opened, patience).map(|device| AnyDevice::Pci(Box::new(device)))
+        PciDevice::from_opened(opened, patience).map(|device| AnyDevice::Pci(Box::new(device)))
     }
 
     /// A simulated drive of `bytes` bytes behind the same driver.

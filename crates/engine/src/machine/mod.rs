@@ -97,7 +97,8 @@ impl Machine {
         if options.backend == Some(BackendKind::Uring) {
             crate::probe::uring()?;
         }
-        let device = AnyDevice::of(opened).map_err(|source| io_error(&info, "open", source))?;
+        let device =
+            AnyDevice::from_opened(opened).map_err(|source| io_error(&info, "open", source))?;
         let mut machine = Machine::on(device, info, options, interrupt, observer);
         if orphans > 0 {
             let text = format!("removed {orphans} scratch files of killed runs");

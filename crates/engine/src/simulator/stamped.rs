@@ -11,7 +11,7 @@ use workload::stamp::{Layout, SECTOR, Stamp, read_sector, write};
 
 /// Consecutive blocks of one write.
 #[derive(Clone, Copy)]
-struct Run {
+struct StampedRun {
     blocks: u64,
     /// Number of the write.
     write: u64,
@@ -19,19 +19,19 @@ struct Run {
     stamp: Stamp,
 }
 
-impl Run {
+impl StampedRun {
     /// The part beyond its first `blocks` blocks, if it is longer.
-    fn beyond(self, blocks: u64, block_bytes: u64) -> Option<Run> {
+    fn beyond(self, blocks: u64, block_bytes: u64) -> Option<StampedRun> {
         let rest = self.blocks.checked_sub(blocks).filter(|rest| *rest > 0)?;
         let offset = self.stamp.offset + blocks * block_bytes;
-        Some(Run { blocks: rest, stamp: Stamp { offset, ..self.stamp }, ..self })
+        Some(StampedRun { blocks: rest, stamp: Stamp { offset, ..self.stamp }, ..self })
     }
 }
 
 /// Runs by their first block.
 #[derive(Default)]
 pub(super) struct Stamped {
-    runs: BTreeMap<u64, Run>,
+    runs: BTreeMap<u64, StampedRun>,
     /// Number of blocks of the longest run ever stored.
     longest: u64,
 }
@@ -44,12 +44,13 @@ impl Stamped {
         else {
             return false;
         };
-        let mut made = vec![0; bytes.len()];
-        write(&mut made, stamp, Layout::default());
-        if made != bytes {
+        let mut expected = vec![0; bytes.len()];
+        write(&mut expected, stamp, Layout::default());
+        if expected != bytes {
             return false;
         }
-        let run = Run { blocks: bytes.len() as u64 / block_bytes, write: write_number, stamp };
+        let run =
+            StampedRun { blocks: bytes.len() as u64 / block_bytes, write: write_number, stamp };
         self.longest = self.longest.max(run.blocks);
         let (mut first, mut next) = (first, Some(run));
         while let Some(run) = next {
@@ -76,8 +77,9 @@ impl Stamped {
     pub fn read(&self, block: u64, write_number: u64, bytes: &mut [u8]) -> bool {
         let near = self.runs.range(..=block).rev();
         let mut near = near.take_while(|(first, _)| block - **first < self.longest);
-        let holds =
-            |(first, run): &(&u64, &Run)| block - **first < run.blocks && run.write == write_number;
+        let holds = |(first, run): &(&u64, &StampedRun)| {
+            block - **first < run.blocks && run.write == write_number
+        };
         let Some((first, run)) = near.find(holds) else { return false };
         let offset = run.stamp.offset + (block - first) * bytes.len() as u64;
         write(bytes, Stamp { offset, ..run.stamp }, Layout::default());

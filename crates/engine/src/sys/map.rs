@@ -90,7 +90,7 @@ impl Mapping {
 
     /// Reads from an offset into a buffer.
     pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let from = self.at(offset, buffer.len())?;
+        let from = self.address(offset, buffer.len())?;
         self.watched(|| {
             // SAFETY: both ranges are mapped and do not overlap: the buffer is borrowed
             // exclusively, and this mapping is not shared. Concurrent writes by another process
@@ -101,7 +101,7 @@ impl Mapping {
 
     /// Copies a buffer to an offset.
     pub(crate) fn write(&self, offset: u64, buffer: &[u8]) -> io::Result<()> {
-        let to = self.at(offset, buffer.len())?;
+        let to = self.address(offset, buffer.len())?;
         if self.protection & libc::PROT_WRITE == 0 {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
@@ -122,7 +122,7 @@ impl Mapping {
         let page = rustix::param::page_size();
         let before = (offset % page as u64) as usize;
         let bytes = before + bytes;
-        let start = self.at(offset - before as u64, bytes)?;
+        let start = self.address(offset - before as u64, bytes)?;
         self.sync_range(start, bytes)?;
         // SAFETY: the range lies in the mapping; the pages released are in the file.
         check(unsafe { libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED) }).map(drop)
@@ -134,7 +134,7 @@ impl Mapping {
     }
 
     /// The address of `bytes` bytes at an offset.
-    fn at(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
+    fn address(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
         let end = offset.checked_add(bytes as u64);
         if end.is_none_or(|end| end > self.length as u64) {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -39,7 +39,7 @@ use control::Control;
 use drawn::Drawn;
 pub(crate) use paced::AnyWorker;
 use phase::Phase;
-pub(crate) use phase::Step;
+pub(crate) use phase::WorkerStep;
 
 /// Maximum length of a sleep, nanoseconds. The stop flag is checked between sleeps.
 const NAP_NS: u64 = 50_000_000;

@@ -8,7 +8,7 @@ use std::io;
 use rig::StopReason;
 use workload::{Closed, Open, Pace, Pacing, Think, Thinking};
 
-use super::{Step, Worker};
+use super::{Worker, WorkerStep};
 use crate::backend::Backend;
 use crate::lane::{Lane, LaneContext};
 
@@ -23,7 +23,7 @@ pub(crate) trait AnyWorker {
     fn begin(&mut self, origin: u64, after_ns: u64);
 
     /// Works until the next turn would wait beyond `horizon` on the backend's clock, or to the end.
-    fn step(&mut self, horizon: u64) -> io::Result<Step>;
+    fn step(&mut self, horizon: u64) -> io::Result<WorkerStep>;
 
     /// Reports the end; returns its reason.
     fn close(self: Box<Self>) -> io::Result<StopReason>;
@@ -44,8 +44,8 @@ impl<B: Backend, P: Pace> AnyWorker for PacedWorker<'_, B, P> {
         worker.begin(pacer.is_open(), origin, after_ns);
         let outcome = loop {
             match worker.step(&mut pacer, u64::MAX) {
-                Ok(Step::Wake(_)) => {}
-                Ok(Step::Ended) => break Ok(()),
+                Ok(WorkerStep::Wake(_)) => {}
+                Ok(WorkerStep::Ended) => break Ok(()),
                 Err(e) => break Err(e),
             }
         };
@@ -56,7 +56,7 @@ impl<B: Backend, P: Pace> AnyWorker for PacedWorker<'_, B, P> {
         self.worker.begin(self.pacer.is_open(), origin, after_ns);
     }
 
-    fn step(&mut self, horizon: u64) -> io::Result<Step> {
+    fn step(&mut self, horizon: u64) -> io::Result<WorkerStep> {
         self.worker.step(&mut self.pacer, horizon)
     }
 

@@ -30,7 +30,7 @@ pub(super) enum Phase {
 
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum WorkerStep {
     /// The next turn returns at this time of the backend's clock.
     Wake(u64),
     /// The job has ended; only its report is missing.
@@ -39,10 +39,10 @@ pub(crate) enum Step {
 
 impl<B: Backend> Worker<'_, B> {
     /// Works until the next turn would wait beyond `horizon` on the backend's clock, or to the end.
-    pub(crate) fn step<P: Pace>(&mut self, pacer: &mut P, horizon: u64) -> io::Result<Step> {
+    pub(crate) fn step<P: Pace>(&mut self, pacer: &mut P, horizon: u64) -> io::Result<WorkerStep> {
         loop {
             if B::VIRTUAL && self.backend.now() > horizon {
-                return Ok(Step::Wake(self.backend.now()));
+                return Ok(WorkerStep::Wake(self.backend.now()));
             }
             let wake = match self.phase {
                 // Reading back follows no schedule.
@@ -51,10 +51,10 @@ impl<B: Backend> Worker<'_, B> {
                 Phase::Settle(ruling) => self.settle(ruling, horizon)?,
                 Phase::Drain(reason) => self.end_part(reason, horizon)?,
                 Phase::Flush { .. } => self.flush(horizon)?,
-                Phase::Ended => return Ok(Step::Ended),
+                Phase::Ended => return Ok(WorkerStep::Ended),
             };
             if let Some(at) = wake {
-                return Ok(Step::Wake(at));
+                return Ok(WorkerStep::Wake(at));
             }
         }
     }

@@ -76,7 +76,7 @@ impl Bus for Wired {
     type Data = Data;
 
     fn host(&self) -> io::Result<Arc<WiredHost>> {
-        let registers = Registers::of(&self.0)?;
+        let registers = Registers::new(&self.0)?;
         let (memory, _) = memory(&self.0, ADMIN_BYTES, 0)?;
         self.0.enable()?;
         Ok(Arc::new(WiredHost { registers, memory, clock: Clock::new() }))

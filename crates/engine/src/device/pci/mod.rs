@@ -77,7 +77,7 @@ pub(crate) struct Expected {
 
 impl PciDevice<Wired> {
     /// The device of an opened target.
-    pub(crate) fn of(opened: PciOpened, patience: Duration) -> Able<PciDevice<Wired>> {
+    pub(crate) fn from_opened(opened: PciOpened, patience: Duration) -> Able<PciDevice<Wired>> {
         let PciOpened { info, claim, .. } = opened;
         let expected = Expected {
             spec: info.target.spec,

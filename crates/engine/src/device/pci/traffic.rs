@@ -46,13 +46,13 @@ impl Traffic {
 
     /// The counts, with the given temperature. The busy times of several queue pairs are added up.
     pub(crate) fn sample(&self, temperature_c: Option<f64>) -> Sample {
-        let of = |count: &AtomicU64| count.load(Relaxed);
+        let load = |count: &AtomicU64| count.load(Relaxed);
         Sample {
-            read_bytes: of(&self.read),
-            written_bytes: of(&self.written),
-            discarded_bytes: of(&self.discarded),
-            busy_ms: of(&self.busy_ns) / 1_000_000,
-            weighted_ms: of(&self.weighted_ns) / 1_000_000,
+            read_bytes: load(&self.read),
+            written_bytes: load(&self.written),
+            discarded_bytes: load(&self.discarded),
+            busy_ms: load(&self.busy_ns) / 1_000_000,
+            weighted_ms: load(&self.weighted_ns) / 1_000_000,
             in_flight: 0,
             temperature_c,
         }

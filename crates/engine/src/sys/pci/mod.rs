@@ -121,7 +121,7 @@ unsafe impl Sync for Registers {}
 
 impl Registers {
     /// Maps the registers of a function.
-    pub(crate) fn of(function: &Arc<dyn Function>) -> io::Result<Registers> {
+    pub(crate) fn new(function: &Arc<dyn Function>) -> io::Result<Registers> {
         let (file, offset, length) = function.registers()?;
         if length < PAGE {
             return Err(io::Error::other("its registers cannot be mapped"));
@@ -131,7 +131,7 @@ impl Registers {
     }
 
     #[inline]
-    fn at(&self, offset: usize) -> *mut u32 {
+    fn register(&self, offset: usize) -> *mut u32 {
         assert!(offset.is_multiple_of(4) && offset + 4 <= self.length);
         // SAFETY: in bounds by the assertion.
         unsafe { self.base.as_ptr().add(offset).cast() }
@@ -141,14 +141,14 @@ impl Registers {
     #[inline]
     pub(crate) fn read(&self, offset: usize) -> u32 {
         // SAFETY: an aligned register within the mapping; reading it has no side effects.
-        u32::from_le(unsafe { self.at(offset).read_volatile() })
+        u32::from_le(unsafe { self.register(offset).read_volatile() })
     }
 
     /// Writes a register.
     #[inline]
     pub(crate) fn write(&self, offset: usize, value: u32) {
         // SAFETY: an aligned register within the mapping.
-        unsafe { self.at(offset).write_volatile(value.to_le()) };
+        unsafe { self.register(offset).write_volatile(value.to_le()) };
     }
 }
 
