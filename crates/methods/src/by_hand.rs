@@ -9,7 +9,7 @@ use workload::{OpKind, Workload};
 
 use rules::Checks;
 use rules::Digest;
-use script::{MethodError, MethodInfo, Session};
+use script::{Conclusion, MethodError, MethodInfo, Session};
 
 /// Declares the metrics of a workload, with a prefix before each name.
 macro_rules! declared {
@@ -66,22 +66,22 @@ pub static BY_HAND: MethodInfo = MethodInfo {
     writes: "the workload's own bytes",
     metrics: &[&declared!("")],
     answer: crate::answer::by_hand,
+    conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
 /// Runs a workload once. The session has the results even if the user stops the run early.
 pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), MethodError> {
     session.step(&workload.name, 0);
-    session.answer = BY_HAND.answer;
-    session.conclude(Vec::new());
+    session.declare(&BY_HAND);
     let mut measurement = session.issue(workload)?;
-    session.out.state_after = session.target().state;
-    session.out.keep_doubts(&workload.name, &measurement);
+    session.set_state(session.target().state);
+    session.keep_doubts(&workload.name, &measurement);
     let has_host = session.target().target.kind != TargetKind::Virtual;
     figures(&measurement, has_host).into_iter().for_each(|metric| session.put_metric(metric));
     for kind in OpKind::ALL {
         if let Some(stats) = measurement.kind(kind) {
-            session.out.put_latency(profile(workload, kind, stats));
+            session.put_latency(profile(workload, kind, stats));
         }
     }
     // A run on the null target says nothing about a drive.
@@ -89,7 +89,7 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), Met
         let digest = Digest::of_run(workload, &measurement);
         session.conclude(rules::judge(session.target(), &[digest], &Checks::default()));
     }
-    session.out.series.push(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
+    session.put_series(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
     session.checkpoint();
     session.completed(measurement).map(|_| ())
 }

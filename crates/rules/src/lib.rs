@@ -96,7 +96,7 @@ pub struct Checks {
     pub heat_load: Option<HeatLoad>,
     pub steadiness: Vec<Steadiness>,
     /// Conclusions drawn by the method itself.
-    pub findings: Vec<Ruling>,
+    pub rulings: Vec<Ruling>,
     pub speed: Option<Legacy>,
     pub places: Vec<PlaceRates>,
     pub command: Vec<CommandTimes>,
@@ -157,9 +157,9 @@ static RULES: [&Rule; 35] = [
 pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
     let facts = Facts { target, seen, checks };
     // Without a timed workload, bounds on speed are not judged.
-    let untimed = seen.is_empty() && (checks.trim.is_some() || !checks.findings.is_empty());
+    let untimed = seen.is_empty() && (checks.trim.is_some() || !checks.rulings.is_empty());
     let (mut applied, mut bounds) = (Vec::new(), Vec::new());
-    let mut rulings = checks.findings.clone();
+    let mut rulings = checks.rulings.clone();
     let asked = |rule: &&&Rule| {
         !untimed || rule.role == Role::Claim || (target.ram && std::ptr::eq(**rule, &ram::RULE))
     };
@@ -302,7 +302,7 @@ mod tests {
         let checks = Checks { trim: Some(Trim::default()), ..Checks::default() };
         assert_eq!(kinds(&target(), &[], &checks), [VerdictKind::Undetermined]);
         let own = Ruling::yes(VerdictKind::Mark, "scores");
-        let checks = Checks { findings: vec![own], ..Checks::default() };
+        let checks = Checks { rulings: vec![own], ..Checks::default() };
         assert_eq!(kinds(&target(), &[], &checks), [VerdictKind::Mark]);
     }
 

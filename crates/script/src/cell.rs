@@ -117,9 +117,9 @@ impl Cell {
         let m = session.measure_warm(&TestRegion::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
             part.add(&m);
-            session.out.put_metrics(&part.metric.to_string(), part.metrics());
+            session.put_metrics(&part.metric.to_string(), part.metrics());
             let (name, service) = (self.workload.name.as_str(), part.latencies.merged().clone());
-            session.out.put_latency(LatencyProfile::new(name, part.kind.name(), service));
+            session.put_latency(LatencyProfile::new(name, part.kind.name(), service));
         }
         session.checkpoint();
         Ok(())

@@ -5,6 +5,15 @@ use rig::{RigError, TargetInfo};
 
 use crate::{Common, Declared, MethodError, MetricInfo, Options, Outcome, Session};
 
+/// Who draws the conclusions of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// The rules, from its workloads and checks.
+    Rules,
+    /// Its script, with [`Session::conclude`]; none before.
+    Script,
+}
+
 /// A method, as shown by `ssdyno methods`, or a command that stores metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
@@ -37,6 +46,8 @@ pub struct MethodInfo {
     pub run: fn(&mut Session<'_>, &Options) -> Result<(), MethodError>,
     /// Its answer, from the measurements so far; `None` before there is one.
     pub answer: fn(&Outcome) -> Option<Answer>,
+    /// Who draws its conclusions.
+    pub conclusion: Conclusion,
     /// Findings that it provokes on purpose, such as an overload. They cast no doubt on its answer.
     pub provokes: &'static [FindingKind],
     /// Whether it may fill a file system, where other methods leave 10% free.
@@ -61,6 +72,7 @@ impl MethodInfo {
         primary: &[],
         run: |_, _| Ok(()),
         answer: |_| None,
+        conclusion: Conclusion::Rules,
         provokes: &[],
         fills: false,
         wants_reference: false,
@@ -91,7 +103,7 @@ impl Session<'_> {
     /// Runs a method. Each checkpoint computes its answer from the outcome so far.
     pub fn run(&mut self, method: &MethodInfo, options: &Options) -> Result<(), MethodError> {
         options.check()?;
-        self.answer = method.answer;
+        self.declare(method);
         match (method.run)(self, options) {
             // That no copy of the blocks is safe is the answer.
             Err(MethodError::Rig(RigError::Unsteady(_))) => Ok(()),

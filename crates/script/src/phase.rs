@@ -54,7 +54,7 @@ pub fn run(
         let drifts = drifts.join("; ");
         let text = format!("over {run} rounds, {drifts}: the value depends on their number");
         let finding = Finding::new(FindingKind::NotSteady, Level::Note, text);
-        session.out.note(finding.advise("-m sustain shows sustained rates"));
+        session.note(finding.advise("-m sustain shows sustained rates"));
     }
     Ok(Run { rounds: run, fell: fell.contains(&true) })
 }
@@ -66,6 +66,6 @@ pub fn note_cut(session: &mut Session<'_>, most: u32, run: &[(&str, Run)]) {
         cut.map(|(name, run)| format!("{} of {most} replicates of {name}", run.rounds)).collect();
     if !cut.is_empty() {
         let text = format!("the drive is slow: only {} ran", cut.join(", "));
-        session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
+        session.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
 }

@@ -73,7 +73,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let workloads = workloads(&whole, session.target());
     let block = session.target().logical_block_bytes;
     if workloads.len() < SHIFTS.len() {
-        session.out.note(forbidden(block));
+        session.note(forbidden(block));
     }
     measure(session, &whole, &workloads)
 }
@@ -98,7 +98,7 @@ fn measure(
                 session.put_ratio(key(shift.bytes), &shifts[0].rates, &shift.rates);
             }
         }
-        session.checks.shifts = Some(shifts.clone());
+        session.checks_mut().shifts = Some(shifts.clone());
         session.checkpoint();
         Ok(Round::Again)
     })?;

@@ -21,7 +21,7 @@ fn run(
     seconds: f64,
 ) -> Result<(), MethodError> {
     let mut times = LatencyReplicates::default();
-    session.checks.flush.get_or_insert_default();
+    session.checks_mut().flush.get_or_insert_default();
     for w in workloads(test_region, seconds) {
         session.rounds(test_region.rounds, None, |session, round| {
             let m = session.probe(&TestRegion::replicate(&w, round), round)?;
@@ -29,10 +29,10 @@ fn run(
                 times.add(&flushes.service);
             }
             let service = times.merged().clone();
-            session.checks.flush.get_or_insert_default().service = service.clone();
-            session.out.put_metrics(&w.name, times.metrics(&MetricKey::from_workload(&w)));
+            session.checks_mut().flush.get_or_insert_default().service = service.clone();
+            session.put_metrics(&w.name, times.metrics(&MetricKey::from_workload(&w)));
             let flush = OpKind::Flush.name();
-            session.out.put_latency(LatencyProfile::new(w.name.as_str(), flush, service));
+            session.put_latency(LatencyProfile::new(w.name.as_str(), flush, service));
             Ok(Round::Again)
         })?;
     }

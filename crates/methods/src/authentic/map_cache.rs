@@ -46,14 +46,14 @@ fn run(
         return Ok(());
     }
     let budget = Budget { seconds, ..Budget::default() };
-    session.checks.map = Some(Vec::new());
+    session.checks_mut().map = Some(Vec::new());
     session.budget("check-map", budget, |session| {
         let mut ready = 0;
         for bytes in spans(test_region.bytes) {
             warm_up(session, ready, bytes, test_region)?;
             let pairs = pairs(session, bytes, test_region)?;
             ready = bytes;
-            session.checks.map.get_or_insert_default().push(MapSpan { bytes, pairs });
+            session.checks_mut().map.get_or_insert_default().push(MapSpan { bytes, pairs });
         }
         Ok(())
     })?;
@@ -112,7 +112,7 @@ fn publish(session: &mut Session<'_>) {
     if session.plans() {
         return;
     }
-    let spans = session.checks.map.clone().unwrap_or_default();
+    let spans = session.checks().map.clone().unwrap_or_default();
     for (bytes, share) in rules::map_misses(&spans) {
         let key = MetricKey::of_words(&[&"check-map-within", &binary_tight(bytes)]);
         session.put(key, Unit::Share, Some(share.max(0.0)));

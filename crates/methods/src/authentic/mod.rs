@@ -134,7 +134,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     phase::note_cut(session, rounds.most, &[("reads", done)]);
     map_cache::CHECK.run(session, &test_region, test_region.seconds)?;
     run_checks(session, &test_region, checks_seconds(&test_region))?;
-    let contents = session.checks.contents.as_ref();
+    let contents = session.checks().contents.as_ref();
     let [zeros, half, repeated] = ["zeros", "half", "repeated"]
         .map(|name| contents.is_some_and(|contents| rules::gains_from(contents, name)));
     if test_region.writes {
@@ -179,7 +179,7 @@ impl Check {
         match (self.run)(session, test_region, self.share * seconds) {
             Err(MethodError::Rig(RigError::Unsupported(why))) => {
                 let text = format!("a check was skipped: the target does not support it: {why}");
-                session.out.note(Finding::new(FindingKind::CheckLeftOut, Level::Note, text));
+                session.note(Finding::new(FindingKind::CheckLeftOut, Level::Note, text));
             }
             result => result?,
         }

@@ -46,8 +46,8 @@ fn run(
     // The sets are ascending, so those that fit come first.
     let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
     let sets = workloads[..far].iter().filter(fits).map(empty).collect();
-    session.checks.working_sets = Some(sets);
-    session.checks.far_set = Some(empty(&workloads[far]));
+    session.checks_mut().working_sets = Some(sets);
+    session.checks_mut().far_set = Some(empty(&workloads[far]));
     session.rounds(test_region.rounds, None, |session, round| {
         for index in schedule::order(workloads.len(), round) {
             let w = TestRegion::replicate(&workloads[index], round);
@@ -60,7 +60,7 @@ fn run(
             session.probe(&warm_up, round)?;
             let m = session.probe(&w, round)?;
             let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
-            let checks = &mut session.checks;
+            let checks = session.checks_mut();
             let set = match index == far {
                 true => checks.far_set.get_or_insert_default(),
                 false => &mut checks.working_sets.get_or_insert_default()[index],
@@ -69,7 +69,7 @@ fn run(
             let samples = set.p50_ns.clone();
             if !samples.is_empty() {
                 let key = MetricKey::from_workload(&w).with(Statistic::P50);
-                session.out.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
+                session.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
             }
         }
         Ok(Round::Again)

@@ -12,7 +12,9 @@ use rig::{CommandRun, DeviceTraffic, Exit};
 use workload::units::binary;
 
 use rules::Ruling;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
+use script::{
+    Common, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session,
+};
 
 /// Default number of runs: the minimum for a meaningful interval.
 const RUNS: u32 = 3;
@@ -40,6 +42,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
@@ -69,8 +72,7 @@ pub(crate) static COMMAND: Opt<Vec<String>> =
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let command = options.get(&COMMAND);
     let name = name(&command)?;
-    session.out.state_after = State::Unknown;
-    session.conclude(Vec::new());
+    session.set_state(State::Unknown);
     let mut done: Vec<CommandRun> = Vec::new();
     session.rounds(runs(options), None, |session, replicate| {
         session.step(&name, replicate);
@@ -78,17 +80,17 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         // A program interrupted together with the run is not a sample.
         session.idle(std::time::Duration::from_nanos(1))?;
         done.push(run);
-        publish(&done, &mut session.out);
+        publish(&done, session.outcome_mut());
         session.conclude(vec![ruling(&done).verdict]);
         session.checkpoint();
         if run.exit != Exit::Code(0) {
-            session.out.note(failed(run.exit));
+            session.note(failed(run.exit));
             session.checkpoint();
             return Err(MethodError::CommandFailed { exit: run.exit });
         }
         Ok(Round::Again)
     })?;
-    note_cold(&done, &mut session.out);
+    note_cold(&done, session.outcome_mut());
     session.checkpoint();
     Ok(())
 }

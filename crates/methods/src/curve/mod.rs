@@ -21,7 +21,7 @@ use workload::{Mix, Pacing, Pattern, Stop, Workload};
 
 use script::Session;
 use script::schedule;
-use script::{Budget, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
+use script::{Budget, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
 use script::{TestRegion, random_writes_max};
 
 use search::Search;
@@ -79,6 +79,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     provokes: &[record::FindingKind::Overloaded],
     ..MethodInfo::EMPTY
 };
@@ -131,7 +132,6 @@ static READS: Opt<u32> = Opt::value(
 );
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    session.conclude(Vec::new());
     let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
     test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
     session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
@@ -265,9 +265,9 @@ impl Loads {
             let key = point.key();
             let rate = analysis::pooled(key.clone(), Unit::Iops, &point.amounts);
             let metrics = std::iter::once(rate).chain(point.latencies.metrics(&key)).collect();
-            session.out.put_metrics(&key.to_string(), metrics);
+            session.put_metrics(&key.to_string(), metrics);
             let times = point.latencies.merged().clone();
-            session.out.put_latency(LatencyProfile::new(key, "response", times));
+            session.put_latency(LatencyProfile::new(key, "response", times));
         }
         session.checkpoint();
     }
@@ -297,7 +297,7 @@ impl Loads {
         })?;
         let (ops, seconds) = full.iter().fold((0.0, 0.0), |sum, a| (sum.0 + a.0, sum.1 + a.1));
         self.put_found(session, "curve-knee", found, (seconds > 0.0).then_some(ops / seconds));
-        session.conclude(verdict::verdicts(&session.out));
+        session.conclude(verdict::verdicts(session.outcome()));
         session.checkpoint();
         Ok(())
     }

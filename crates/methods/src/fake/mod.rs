@@ -19,7 +19,7 @@ use workload::stamp;
 use workload::units::decimal;
 
 use script::admit;
-use script::{Bulk, Session};
+use script::{Bulk, Conclusion, Session};
 use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 use again::Rereads;
@@ -59,6 +59,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     provokes: &[FindingKind::ContentLost],
     fills: true,
     ..MethodInfo::EMPTY
@@ -85,7 +86,6 @@ const METRICS: [MetricInfo; 6] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    session.conclude(Vec::new());
     let advice = match session.target().target.kind {
         TargetKind::File => "--destroy with its size allows overwriting all of it",
         _ => "--borrow restores everything; --destroy with its serial number allows overwriting",
@@ -109,7 +109,7 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), 
     }
     session.step("fake-write", 0);
     if !layout.borrows && session.target().target.kind != TargetKind::Directory {
-        session.out.state_after = State::Used;
+        session.set_state(State::Used);
     }
     for (index, place) in layout.places.iter().enumerate() {
         let bulk = [Bulk::once(BlockWay::Write, place.region)];
@@ -187,7 +187,7 @@ fn take(
         (Ok(()), BlockWay::Write | BlockWay::Flush) => {}
         (Err(error), way) => {
             let op = if way == BlockWay::Read { "read" } else { "write" };
-            session.out.add_errors(&IoErrors {
+            session.add_errors(&IoErrors {
                 first_offsets: vec![request.offset],
                 ..IoErrors::new(op, rig::error_name(error), format!("fake-{op}"), 1)
             });
@@ -204,7 +204,7 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     let (sum, top) = (found.sum(), layout.bytes - layout.top);
     let capacity = found.capacity(top);
     // Content that reads differently each time is neither kept nor lost.
-    let is_known = capacity == Capacity::Real || !session.checks.unsteady.is_seen();
+    let is_known = capacity == Capacity::Real || !session.checks().unsteady.is_seen();
     let ends = match capacity {
         _ if !is_known => None,
         // Addresses within a file say nothing about those of the drive.
@@ -240,7 +240,7 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
             decimal(layout.written())
         );
         let finding = record::Finding::new(FindingKind::ContentLost, record::Level::Bad, text);
-        session.out.note(finding.advise("copy your data from this drive, and do not trust it"));
+        session.note(finding.advise("copy your data from this drive, and do not trust it"));
     }
     let verdict = is_known.then(|| verdict::verdict(layout, found, capacity));
     session.conclude(verdict.into_iter().collect());

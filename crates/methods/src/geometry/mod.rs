@@ -25,7 +25,7 @@ use workload::{Permutation, Region};
 use script::Session;
 use script::timed_read;
 use script::whole::Whole;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 use fat::Small;
 use levels::{Level, steps};
@@ -77,6 +77,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
@@ -129,7 +130,6 @@ const METRICS: [MetricInfo; 14] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    session.conclude(Vec::new());
     let size = options.size.unwrap_or(REGION_MAX).min(session.target().bytes);
     let part = options.sized(size.max(script::BYTES_MIN));
     let whole = Whole::unguarded(&INFO, session.target(), &part)?;

@@ -81,7 +81,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
-    session.checks.heat_load = Some(HeatLoad::default());
+    session.checks_mut().heat_load = Some(HeatLoad::default());
     session.fill_region(&whole, "fill", whole.test_region.region())?;
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let mut heat_load = HeatLoad::default();
@@ -90,13 +90,13 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let budget = Budget { seconds, bytes, ..Budget::default() };
     session.budget(LOAD, budget, |session| load_until_settled(session, &whole, &mut heat_load))?;
     if !heat_load.settled {
-        session.out.note(unsettled(&heat_load));
+        session.note(unsettled(&heat_load));
     }
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let series = session.measure_over_time(&load(&whole, COOLED), 0)?;
     heat_load.cooled = series.average();
     put(session, &heat_load);
-    session.checks.heat_load = Some(heat_load);
+    session.checks_mut().heat_load = Some(heat_load);
     Ok(())
 }
 
@@ -114,7 +114,7 @@ fn load_until_settled(
         written += series.bytes();
         heat_load.add(&series);
         put(session, heat_load);
-        session.checks.heat_load = Some(heat_load.clone());
+        session.checks_mut().heat_load = Some(heat_load.clone());
         session.checkpoint();
         let slope = heat_load.slope(SETTLED_LAPS);
         heat_load.settled = slope.is_some_and(|c| c.abs() / minutes < SETTLED_C_PER_MINUTE);

@@ -165,7 +165,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     if test_region.writes {
         let text = "the region was written before the first access: the drive is no longer in \
                     the state it was in";
-        session.out.note(Finding::new(FindingKind::LaidOut, Level::Note, text));
+        session.note(Finding::new(FindingKind::LaidOut, Level::Note, text));
     }
     note_alignment(session, &script);
     let given = options.time.map(|_| {
@@ -250,7 +250,6 @@ fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
         let text = "addresses are aligned to the transfer size; IOMeter aligns them to 512 bytes";
         let finding = Finding::new(FindingKind::AlignmentForced, Level::Note, text);
         session
-            .out
             .note(finding.advise("set an alignment of 512 in the specification to match IOMeter"));
     }
 }
@@ -342,7 +341,7 @@ fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {
         session.put(MetricKey::of_words(&[&key, &kind.name()]), Unit::Iops, m.iops(Some(kind)));
         all.merge(&stats.service);
         let service = stats.service.clone();
-        session.out.put_latency(LatencyProfile::new(key.to_string(), kind.name(), service));
+        session.put_latency(LatencyProfile::new(key.to_string(), kind.name(), service));
     }
     session.put(of(Statistic::Mean), Unit::Nanoseconds, all.mean());
     let mut replicate = analysis::LatencyReplicates::default();

@@ -98,7 +98,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let mut seen = Seen::default();
     if !run.test_region.writes {
         let text = "this target may only be read: write tests are skipped";
-        session.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
+        session.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
     }
     if !run.spec.processes.is_empty() {
         return throughput::run(session, &run);
@@ -227,7 +227,7 @@ fn drop_caches(
             "{left} of the file stayed in memory: {} is not cold",
             MetricKey::from_workload(w).in_words()
         );
-        session.out.note(Finding::new(FindingKind::CacheNotDropped, Level::Bad, text));
+        session.note(Finding::new(FindingKind::CacheNotDropped, Level::Bad, text));
     }
     Ok(Some(left as f64))
 }
@@ -253,6 +253,6 @@ fn conclude_in_time(session: &mut Session<'_>, run: &Run, seen: &Seen, kept_ns: 
 }
 
 fn conclude(session: &mut Session<'_>, run: &Run, seen: &Seen) {
-    session.checks.findings = seen.rulings(session.target(), run.spec.sync);
+    session.put_rulings(seen.rulings(session.target(), run.spec.sync));
     session.checkpoint();
 }

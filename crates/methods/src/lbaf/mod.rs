@@ -60,7 +60,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let whole = Whole::new(&INFO, session.target(), options)?;
     check(session.target())?;
     if session.target().target.kind == TargetKind::Virtual {
-        session.out.note(caveat());
+        session.note(caveat());
     }
     let found = session.target().logical_block_bytes;
     let result = measure(session, &whole, found);
@@ -114,7 +114,7 @@ fn measure(session: &mut Session<'_>, whole: &Whole, found: u32) -> Result<(), M
 
 fn format(session: &mut Session<'_>, block_bytes: u32) -> Result<(), MethodError> {
     session.prepare("format", Preparation::Format { block_bytes })?;
-    session.out.state_after = record::State::Fresh;
+    session.set_state(record::State::Fresh);
     Ok(())
 }
 

@@ -227,7 +227,7 @@ fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, Metho
     if bytes == 0 {
         let text =
             "no RAM disc could be measured here: the published one of RISC OS is the reference";
-        session.out.note(Finding::new(FindingKind::ReferencePublished, Level::Note, text));
+        session.note(Finding::new(FindingKind::ReferencePublished, Level::Note, text));
     }
     Ok(bytes)
 }
@@ -245,14 +245,14 @@ fn legacy(
             _ => legacy_score(&on_reference(session, &w)?),
         };
         if let Some(score) = legacy_score(&drive) {
-            session.out.put_metric(legacy_metric(MetricKey::from_workload(&w), score));
+            session.put_metric(legacy_metric(MetricKey::from_workload(&w), score));
             scores.put(column, score, ram);
         }
         if let Some(ram) = ram {
             let key = MetricKey::from_workload(&w).with(Statistic::Ram);
-            session.out.put_metric(legacy_metric(key, ram));
+            session.put_metric(legacy_metric(key, ram));
         }
-        session.checks.findings = vec![scores.verdict()];
+        session.put_rulings(vec![scores.verdict()]);
         session.checkpoint();
     }
     Ok(())
@@ -301,7 +301,7 @@ fn honest(
             }
             put(session, column, &rates[index]);
             scores.put_honest(column, &rates[index]);
-            session.checks.findings = vec![scores.verdict()];
+            session.put_rulings(vec![scores.verdict()]);
             session.checkpoint();
         }
         Ok(Round::Again)

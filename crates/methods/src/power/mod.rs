@@ -17,7 +17,7 @@ use script::TestRegion;
 use script::schedule;
 use script::timed_read;
 use script::whole::time_tight;
-use script::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{Budget, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Rests, seconds.
 const RESTS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
@@ -73,6 +73,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
@@ -88,7 +89,6 @@ const METRICS: [MetricInfo; 5] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    session.conclude(Vec::new());
     let part = options.sized(options.size.unwrap_or(REGION));
     let mut test_region = TestRegion::new(session.target(), &part, SECONDS)?;
     test_region.size_given = false;

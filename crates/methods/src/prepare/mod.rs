@@ -20,7 +20,7 @@ use workload::{Mix, Stop, Workload};
 use script::Session;
 use script::TestRegion;
 use script::whole::{DEPTH, Whole};
-use script::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{Budget, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Random writes per ageing round, as a share of the drive, and the rounds: at least one pass, at
 /// most three. A drive not steady by then will not settle by writing.
@@ -52,6 +52,7 @@ pub static PREPARE: MethodInfo = MethodInfo {
         MetricInfo::bytes("trimmed", "free space that the file system discarded"),
     ]],
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
@@ -68,8 +69,7 @@ impl Prepare {
     /// Runs the task. The session has the progress, even after an error.
     pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let mut seen = Vec::new();
-        session.answer = PREPARE.answer;
-        session.conclude(Vec::new());
+        session.declare(&PREPARE);
         let result = match session.target().target.kind {
             TargetKind::Directory => self.trim(session, &mut seen),
             _ => self.on_drive(session, options, &mut seen),
@@ -91,7 +91,7 @@ impl Prepare {
             erase(session, &whole, self.by, seen)?;
         } else {
             let text = "the drive does not support discard: its content is overwritten instead";
-            session.out.note(Finding::new(FindingKind::NoDiscard, Level::Note, text));
+            session.note(Finding::new(FindingKind::NoDiscard, Level::Note, text));
         }
         if self.to == State::Fresh {
             return Ok(());
@@ -104,8 +104,8 @@ impl Prepare {
         }
         if self.to == State::Trimmed {
             erase(session, &whole, Erase::Discard, seen)?;
-            if session.out.state_after == State::Fresh {
-                session.out.state_after = State::Trimmed;
+            if session.outcome().state_after == State::Fresh {
+                session.set_state(State::Trimmed);
             }
         }
         Ok(())
@@ -180,7 +180,7 @@ fn erase(
     how: Erase,
     seen: &mut Vec<Verdict>,
 ) -> Result<(), MethodError> {
-    session.out.state_after = State::Unknown;
+    session.set_state(State::Unknown);
     let erase = Preparation::Erase { region: whole.everything, how };
     let done = session.prepare(how.name(), erase)?;
     let key = MetricKey::parse(how.name());
@@ -189,7 +189,7 @@ fn erase(
     let kept = released.map_or(0, |r| r.kept_bytes);
     // Blocks full of zeroes are mapped, unless the drive unmaps them.
     let reached = if how == Erase::Zero { State::Filled } else { State::Fresh };
-    session.out.state_after = if kept == 0 { reached } else { State::Unknown };
+    session.set_state(if kept == 0 { reached } else { State::Unknown });
     if let Some(released) = released {
         seen.push(verdict(how, &released));
     }
@@ -198,12 +198,12 @@ fn erase(
         (_, Erase::Discard) => {
             let text = "blocks still read as before: the drive ignored the discard or does not \
                         show it; its state is unknown";
-            session.out.note(Finding::new(FindingKind::DiscardNotSeen, Level::Warn, text));
+            session.note(Finding::new(FindingKind::DiscardNotSeen, Level::Warn, text));
             Ok(())
         }
         (kept, _) => {
             let kind = format!("kept after {}", how.name());
-            session.out.add_errors(&IoErrors::new("verify", kind, "", kept / 512));
+            session.add_errors(&IoErrors::new("verify", kind, "", kept / 512));
             Ok(())
         }
     }
@@ -262,7 +262,7 @@ fn until_steady(
     let rounds = rates.len();
     let settled = &rates[rounds.saturating_sub(WINDOW)..];
     session.put_rates(MetricKey::parse(AGE), settled);
-    session.out.state_after = State::Used;
+    session.set_state(State::Used);
     let times = ROUND_SHARE * rounds as f64;
     let (kind, text) = match steady {
         true => (VerdictKind::Steady, format!("steady after {times:.1} random drive writes")),

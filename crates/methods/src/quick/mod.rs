@@ -202,7 +202,7 @@ fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
              drive's write cache"
         );
         let finding = Finding::new(FindingKind::RestCut, Level::Note, text);
-        session.out.note(finding.advise("--time 60s allows the full rest"));
+        session.note(finding.advise("--time 60s allows the full rest"));
     }
     Ok(())
 }
@@ -216,5 +216,5 @@ fn note_cache(session: &mut Session<'_>, test_region: &TestRegion) {
         binary(test_region.bytes)
     );
     let finding = Finding::new(FindingKind::InsideCache, Level::Note, text);
-    session.out.note(finding.advise("-m sustain shows how long the speed lasts"));
+    session.note(finding.advise("-m sustain shows how long the speed lasts"));
 }

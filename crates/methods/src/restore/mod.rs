@@ -19,7 +19,7 @@ use workload::Region;
 use workload::units::binary;
 
 use script::admit;
-use script::{Bulk, Session};
+use script::{Bulk, Conclusion, Session};
 use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use source::Generated;
@@ -73,6 +73,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
@@ -89,7 +90,6 @@ const METRICS: [MetricInfo; 6] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    session.conclude(Vec::new());
     let file: Arc<dyn ImageFile> = match options.get(&IMAGE) {
         Image::Opened(file) => file,
         Image::Generated => Arc::new(Generated::new(options, session.target().bytes)),
@@ -151,7 +151,7 @@ impl Moved {
 fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodError> {
     session.step("restore", 0);
     if session.target().target.kind != TargetKind::Directory {
-        session.out.state_after = State::Used;
+        session.set_state(State::Used);
     }
     let bulk = [Bulk::once(BlockWay::Write, Region::first(file.written()))];
     session.transfer("restore", &bulk, |session| write(session, file))?;
@@ -187,7 +187,7 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodEr
                 moved.add(&one);
                 if let Err(source) = one.result {
                     let at = one.request.offset;
-                    session.out.add_errors(&IoErrors {
+                    session.add_errors(&IoErrors {
                         first_offsets: vec![at],
                         ..IoErrors::new("write", rig::error_name(&source), "restore", 1)
                     });
@@ -206,7 +206,7 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodEr
     if let Err(failed) = session.flush() {
         if let MethodError::Rig(RigError::Io { source, .. }) = &failed {
             let errors = IoErrors::new("flush", rig::error_name(source), "restore", 1);
-            session.out.add_errors(&errors);
+            session.add_errors(&errors);
         }
         error.get_or_insert(failed);
     }
@@ -216,7 +216,7 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodEr
     match error {
         Some(error) => Err(error),
         None => {
-            session.conclude(vec![verdict::verdict(&session.out)]);
+            session.conclude(vec![verdict::verdict(session.outcome())]);
             session.checkpoint();
             Ok(())
         }

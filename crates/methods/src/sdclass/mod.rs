@@ -16,7 +16,7 @@ use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use script::Session;
 use script::TestRegion;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::{Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options};
 
 pub(crate) use classes::Measured;
 use classes::{LARGE_UNIT, SMALL_UNIT};
@@ -63,6 +63,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
@@ -84,7 +85,6 @@ const METRICS: [MetricInfo; 5] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    session.conclude(Vec::new());
     let size = options.size.unwrap_or(AREA).min(AREA);
     let test_region = TestRegion::new(session.target(), &options.sized(size), SECONDS)?;
     if !test_region.writes {
@@ -107,7 +107,7 @@ fn measure(
         return Err(MethodError::TooSmall { bytes, least });
     }
     if session.target().target.kind != TargetKind::Directory {
-        session.out.state_after = State::Used;
+        session.set_state(State::Used);
     }
     let mut measured = Measured::default();
     for (i, unit) in [SMALL_UNIT, LARGE_UNIT].into_iter().enumerate() {

@@ -164,7 +164,7 @@ impl Cell {
     /// not replicates.
     pub fn put(&self, session: &mut Session<'_>, rounds: &[Option<f64>]) {
         if let Some(mean) = self.mean(self.key(), rounds) {
-            session.out.put_metric(mean);
+            session.put_metric(mean);
         }
         if self.figure == CellMetric::Latency {
             let key = self.key().with(Statistic::Max);

@@ -112,7 +112,7 @@ impl Part {
             Part::Purge => session.discard(whole, "purge", whole.everything).map(drop),
             Part::Precondition => {
                 let w = precondition(whole);
-                let before = session.out.series.iter().filter(|s| s.name == w.name).count();
+                let before = session.outcome().series.iter().filter(|s| s.name == w.name).count();
                 session.measure_over_time(&w, before as u32).map(drop)
             }
             Part::Rounds(mut rounds) => rounds.run(session, whole),
@@ -148,9 +148,9 @@ fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError>
     for (kind, stats) in m.transfers() {
         let mut all = LatencyReplicates::default();
         all.add(&stats.service);
-        session.out.put_metrics(&w.name, all.metrics(&MetricKey::from_workload(w)));
+        session.put_metrics(&w.name, all.metrics(&MetricKey::from_workload(w)));
         let service = stats.service.clone();
-        session.out.put_latency(LatencyProfile::new(w.name.as_str(), kind.name(), service));
+        session.put_latency(LatencyProfile::new(w.name.as_str(), kind.name(), service));
     }
     session.checkpoint();
     Ok(())

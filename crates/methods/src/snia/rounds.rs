@@ -65,7 +65,7 @@ impl Rounds {
         if steadiness.pts.is_none() {
             let name = MetricKey::parse(&self.name).in_words();
             let text = format!("{name}: not steady after {} rounds", steadiness.rounds);
-            session.out.note(Finding::new(FindingKind::NotSteady, Level::Warn, text));
+            session.note(Finding::new(FindingKind::NotSteady, Level::Warn, text));
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Rounds {
                 steadiness.plateau = Some(round + 1);
             }
             self.put(session, steadiness);
-            session.checks.put_steadiness(steadiness.clone());
+            session.checks_mut().put_steadiness(steadiness.clone());
             session.checkpoint();
             Ok(Round::settled_if(steadiness.plateau.is_some()))
         })?;
@@ -135,7 +135,7 @@ impl Rounds {
             let ends = [(Statistic::Pts, steadiness.pts), (Statistic::Plateau, steadiness.plateau)];
             for (statistic, end) in ends.into_iter().filter_map(|(s, end)| Some((s, end?))) {
                 let mean = cell.mean(cell.key().with(statistic), window(end as usize));
-                mean.into_iter().for_each(|mean| session.out.put_metric(mean));
+                mean.into_iter().for_each(|mean| session.put_metric(mean));
             }
         }
         let (pts, plateau) = (Statistic::PtsRound, Statistic::PlateauRound);
@@ -154,7 +154,7 @@ impl Rounds {
                 series.push(end.t_ns, &[("round", cell.unit(), *value), written]);
             }
             if !series.t_ns.is_empty() {
-                session.out.series.push(series);
+                session.put_series(series);
             }
         }
     }

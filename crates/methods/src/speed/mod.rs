@@ -97,7 +97,7 @@ fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError
     if !layout.writes {
         let text = "no write access: nothing was written back";
         let note = Finding::new(FindingKind::ReadsOnly, Level::Note, text);
-        session.out.note(note.advise("--borrow overwrites blocks with their own content"));
+        session.note(note.advise("--borrow overwrites blocks with their own content"));
     }
     if layout.fills {
         session.step("fill", 0);
@@ -122,7 +122,7 @@ fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError
     )?;
     if run < layout.rounds {
         let text = format!("the drive is slow: only {run} of {} passes ran", layout.rounds);
-        session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
+        session.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
     Ok(())
 }
@@ -217,7 +217,7 @@ fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]])
         session.put_rates(layout.places[0].key(kind).with(Statistic::Legacy), &legacy);
     }
     let side = |kind: OpKind| rates[0][kind as usize].legacy.clone();
-    session.checks.speed = Some(Legacy {
+    session.checks_mut().speed = Some(Legacy {
         rates: [side(OpKind::Read), side(OpKind::Write)],
         bytes: layout.places[0].region.bytes,
         chunk: layout.chunk,
@@ -227,7 +227,7 @@ fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]])
         places: layout.places.iter().map(|place| place.label).collect(),
         rates: rates.iter().map(|rates| rates[kind as usize].honest.clone()).collect(),
     });
-    session.checks.places = places.collect();
+    session.checks_mut().places = places.collect();
 }
 
 /// The sweep of chunk sizes: times of a chunk in nanoseconds and rates, of all chunks with their
@@ -276,7 +276,7 @@ impl Chunks {
 }
 
 fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
-    session.checks.command.clear();
+    session.checks_mut().command.clear();
     for (kind, times) in layout.kinds().into_iter().zip(times.chunks(layout.sizes.len())) {
         let rounds = times[0].len();
         let of = |round: usize| layout.sizes.iter().zip(times).map(move |(s, t)| (*s, t[round]));
@@ -286,11 +286,16 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
             let of = |statistic| layout.places[0].key(kind).with(statistic);
             let samples = costs.iter().map(|c| c.command_ns).collect();
             let key = of(Statistic::CommandTime);
-            session.out.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
+            session.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
             let samples: Vec<f64> = costs.iter().map(|c| c.bytes_per_s).collect();
             session.put_rates(of(Statistic::TransferRate), &samples);
         }
-        session.checks.command.push(CommandTimes { kind, chunk: layout.chunk, costs, rounds });
+        session.checks_mut().command.push(CommandTimes {
+            kind,
+            chunk: layout.chunk,
+            costs,
+            rounds,
+        });
     }
 }
 
@@ -302,8 +307,8 @@ fn restore(session: &mut Session<'_>) -> Result<(), MethodError> {
             "{} read back with different content than written, and were restored",
             decimal(changed)
         );
-        session.out.note(Finding::new(FindingKind::ContentChanged, Level::Bad, text));
-        session.out.add_errors(&IoErrors::new("verify", "changed", "compare", 1));
+        session.note(Finding::new(FindingKind::ContentChanged, Level::Bad, text));
+        session.add_errors(&IoErrors::new("verify", "changed", "compare", 1));
     }
     Ok(())
 }

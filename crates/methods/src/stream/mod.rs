@@ -31,7 +31,7 @@ use crate::names::STREAM_BUFFER;
 use rules::time_series::{BINS, TimeSeries};
 use script::TestRegion;
 use script::whole::Whole;
-use script::{Bulk, Session};
+use script::{Bulk, Conclusion, Session};
 use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
@@ -77,6 +77,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     primary: &["stream-{raw,exfat,fat32,file}", "stream-{exfat,fat32,file}.longest-stall"],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
@@ -130,7 +131,6 @@ const METRICS: [MetricInfo; 11] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    session.conclude(Vec::new());
     let target = &session.target().target;
     match target.kind {
         TargetKind::Directory => in_directory(session, options),
@@ -235,7 +235,7 @@ fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<(), Meth
     session.step(FILE, 0);
     if !session.plans() && session.target().target.direct == Some(false) {
         let text = "the file system refuses O_DIRECT: memory took the frames, not the drive";
-        session.out.note(Finding::new(FindingKind::NotDirect, Level::Warn, text));
+        session.note(Finding::new(FindingKind::NotDirect, Level::Warn, text));
     }
     plain(session, &script, FILE, script.rate)
 }
@@ -268,12 +268,12 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodEr
     // ratio compares equal histories. The file system comes last and stays.
     session.discard(&whole, "discard", whole.everything)?;
     session.step(RAW, 0);
-    session.out.state_after = State::Used;
+    session.set_state(State::Used);
     plain(session, &script, RAW, None)?;
     session.discard(&whole, "discard", whole.everything)?;
     through_volume(session, &script, &name)?;
     if script.rate.is_none() {
-        let rates = session.out.value(&name).zip(session.out.value(RAW));
+        let rates = session.outcome().value(&name).zip(session.outcome().value(RAW));
         let ratio = rates.map(|(files, raw)| files / raw);
         session.put(MetricKey::parse(&name).with(Statistic::Ratio), Unit::Number, ratio);
         session.checkpoint();
@@ -310,7 +310,7 @@ pub(crate) fn recorded(
     let run = |session: &mut Session<'_>| record(session, script, take, &mut kept);
     let taken = session.transfer(pass, &bulk, run);
     if let (Err(_), Some(kept)) = (&taken, kept) {
-        session.out.note(broken_off(script, kept));
+        session.note(broken_off(script, kept));
     }
     taken
 }
@@ -322,7 +322,7 @@ fn record(
     take: &Take,
     kept: &mut Option<Kept>,
 ) -> Result<Taken, MethodError> {
-    session.out.state_after = State::Used;
+    session.set_state(State::Used);
     let mut room = vec![0; 1 << 20];
     let mut traffic = Traffic::default();
     let format = Format::new(script.kind, script.cluster);
@@ -385,7 +385,7 @@ fn check(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> 
     if let Some(first) = problems.first() {
         let count = problems.len();
         let text = format!("the recorded volume has {count} inconsistencies: {first:?}");
-        session.out.note(Finding::new(FindingKind::VolumeDamaged, Level::Bad, text));
+        session.note(Finding::new(FindingKind::VolumeDamaged, Level::Bad, text));
     }
     Ok(())
 }
@@ -403,7 +403,7 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
     let stall = camera.longest_stall_ns() as f64;
     session.put(of(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
     let lossless = camera.lossless_rate(script.buffer);
-    if !session.out.metrics.iter().any(|metric| metric.name == STREAM_BUFFER) {
+    if !session.outcome().metrics.iter().any(|metric| metric.name == STREAM_BUFFER) {
         let given = Some(script.buffer as f64);
         session.put(MetricKey::parse(STREAM_BUFFER), Unit::Bytes, given);
     }
@@ -424,7 +424,9 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
         session.put(of(Statistic::MetadataWaits), Unit::Number, each(tally.waits));
     }
     let series = TimeSeries::of(&measurement(pass, take.frame_bytes, taken));
-    session.out.series.extend(series.series(pass, 0, taken.start_ns, BINS));
+    if let Some(series) = series.series(pass, 0, taken.start_ns, BINS) {
+        session.put_series(series);
+    }
 }
 
 /// Converts a recording to a measurement with a time series.

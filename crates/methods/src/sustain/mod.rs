@@ -105,7 +105,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let mut found = Sustained::of(&series);
     put_cache(session, &found);
     put_series(session, &fresh.name, &series);
-    session.checks.sustained = Some(found.clone());
+    session.checks_mut().sustained = Some(found.clone());
     session.checkpoint();
 
     let series = session.measure_over_time(&full, 0)?;
@@ -113,7 +113,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     found.overwriting = series.average();
     found.add_heat(&series);
     put_undershoot(session, &found);
-    session.checks.sustained = Some(found.clone());
+    session.checks_mut().sustained = Some(found.clone());
     session.checkpoint();
     ladder(session, &whole, &found)
 }
@@ -197,7 +197,7 @@ fn put_series(session: &mut Session<'_>, name: &str, series: &TimeSeries) {
 fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     let Some(cache) = found.cache else { return };
     let size = Metric::single(of_fresh(Statistic::Cache), Unit::Bytes, cache.bytes);
-    session.out.put_metric(size.between(cache.low, cache.high, Covers::Mean));
+    session.put_metric(size.between(cache.low, cache.high, Covers::Mean));
     session.put(of_fresh(Statistic::Inside), Unit::BytesPerSecond, Some(cache.before));
     session.put(of_fresh(Statistic::After), Unit::BytesPerSecond, Some(cache.after));
 }

@@ -114,14 +114,14 @@ fn scratch(target: &TargetInfo, options: &Options) -> Result<TestRegion, MethodE
 }
 
 fn in_directory(session: &mut Session<'_>, test_region: &TestRegion) -> Result<(), MethodError> {
-    session.checks.trim = Some(Trim { by_file_system: true, ..Trim::default() });
+    session.checks_mut().trim = Some(Trim { by_file_system: true, ..Trim::default() });
     let region = Region::first(session.begin(test_region, test_region.seconds)?);
     release(session, region)
 }
 
 fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     let takes = whole.discard;
-    session.checks.trim = Some(Trim { refused: !takes, ..Trim::default() });
+    session.checks_mut().trim = Some(Trim { refused: !takes, ..Trim::default() });
     session.checkpoint();
     if !takes {
         return session.discard(whole, "discard", whole.everything).map(drop);
@@ -186,7 +186,7 @@ fn put_reads(session: &mut Session<'_>, before: &[Vec<f64>; 2], after: &[Vec<f64
 }
 
 fn trim_checks<'s>(session: &'s mut Session<'_>) -> &'s mut Trim {
-    session.checks.trim.get_or_insert_default()
+    session.checks_mut().trim.get_or_insert_default()
 }
 
 /// Measures a replicate, keeps its time series and returns bytes per second.

@@ -182,7 +182,7 @@ impl Test {
 
     /// Records an operation that the drive refused. The first ends the test.
     fn refuse(&mut self, session: &mut Session<'_>, step: &str, refused: Refused) {
-        session.out.add_errors(&IoErrors {
+        session.add_errors(&IoErrors {
             first_offsets: refused.offset.into_iter().collect(),
             ..IoErrors::new(refused.op, refused.error.as_str(), step, 1)
         });
@@ -367,7 +367,7 @@ impl Test {
             // Some bridges fail the discards that they announce; a worn drive also fails writes.
             Err(MethodError::Rig(RigError::Io { source, .. })) => {
                 self.erases = false;
-                session.out.add_errors(&IoErrors {
+                session.add_errors(&IoErrors {
                     first_offsets: vec![region.start],
                     ..IoErrors::new(DISCARD, rig::error_name(&source), CYCLE, 1)
                 });
@@ -432,8 +432,7 @@ impl Test {
         if session.plans() {
             return;
         }
-        session.out.series.retain(|series| series.name != CYCLE);
-        session.out.series.push(self.series.clone());
+        session.replace_series(self.series.clone());
         let bytes = |blocks: u64| Some((blocks * BLOCK) as f64);
         let mut put = |name: &str, unit, value| session.put(MetricKey::parse(name), unit, value);
         put("wear-written", Unit::Bytes, bytes(self.total()));
@@ -500,7 +499,7 @@ impl Test {
             }
             let first_offsets = tallies.iter().flat_map(|tally| tally.places(class)).collect();
             let op = if class == Class::Unreadable { "read" } else { "verify" };
-            session.out.add_errors(&IoErrors {
+            session.add_errors(&IoErrors {
                 first_offsets,
                 ..IoErrors::new(op, class.name(), CYCLE, count)
             });

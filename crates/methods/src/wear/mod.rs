@@ -22,7 +22,7 @@ use record::{FindingKind, Safety, State, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::units::{binary, parse_bytes};
 
-use script::{Budget, Session};
+use script::{Budget, Conclusion, Session};
 use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use cycle::{CYCLE, FILL, Test};
@@ -82,6 +82,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&METRICS],
     run,
     answer: answer::answer,
+    conclusion: Conclusion::Script,
     provokes: &[FindingKind::ContentLost],
     ..MethodInfo::EMPTY
 };
@@ -137,7 +138,6 @@ const METRICS: [MetricInfo; 16] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    session.conclude(Vec::new());
     let resumes = options.get(&RESUME);
     admit(session.target(), resumes)?;
     let layout = Layout::new(session.target(), options)?;
@@ -189,7 +189,7 @@ fn measure(
     age: Option<u64>,
 ) -> Result<(), MethodError> {
     if session.target().target.kind != TargetKind::Directory {
-        session.out.state_after = State::Used;
+        session.set_state(State::Used);
     }
     session.step(FILL, 0);
     test.fill(session)?;

@@ -102,12 +102,12 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
             zones[index as usize].add(&m);
         }
         put_reads(session, &zones);
-        session.out.series.push(series(&whole, &format!("{name}-profile"), start_ns, &zones));
+        session.put_series(series(&whole, &format!("{name}-profile"), start_ns, &zones));
         session.checkpoint();
     }
     let kind = session.target().target.kind;
     for finding in unread(&zones).into_iter().chain(unwritten(&zones, &kind)) {
-        session.out.note(finding);
+        session.note(finding);
     }
     let Some(write) = write(&whole, session.target()) else { return Ok(()) };
     let series = session.measure_over_time(&write, 0)?;
@@ -179,7 +179,7 @@ fn put_reads(session: &mut Session<'_>, zones: &[Zone]) {
 
 fn put(session: &mut Session<'_>, key: MetricKey, rate: Option<f64>) {
     let metric = Metric::single(key, Unit::BytesPerSecond, rate.unwrap_or_default());
-    session.out.put_metric(match rate {
+    session.put_metric(match rate {
         Some(_) => metric,
         None => Metric { value: None, n: 0, samples: Vec::new(), ..metric },
     });

@@ -8,6 +8,7 @@ mod access;
 mod cool;
 mod limits;
 mod play;
+mod preparation;
 mod steady;
 #[cfg(test)]
 mod tests;
@@ -16,8 +17,8 @@ mod warm;
 use std::time::Duration;
 
 use record::{
-    Covers, Finding, FindingKind, Level, Metric, MetricKey, Plan, State, Statistic, TargetKind,
-    Unit, Verdict,
+    Covers, Finding, FindingKind, IoErrors, LatencyProfile, Level, Metric, MetricKey, Plan, State,
+    Statistic, TargetKind, Unit, Verdict,
 };
 use rig::{
     Event, Issue, Job, Measurement, Performance, Preparation, Prepared, Rig, RigError, Stage,
@@ -26,14 +27,11 @@ use rig::{
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
-use crate::Planner;
-use crate::TestRegion;
-use crate::{MethodError, Outcome};
+use crate::{Conclusion, MethodError, MethodInfo, Outcome, Planner, TestRegion};
 use limits::Limit;
 pub use limits::{Budget, Bulk, Patience, Round};
 pub use play::Part;
-use rules::Digest;
-use rules::{Checks, Neighbour};
+use rules::{Checks, Digest, Neighbour, Ruling};
 
 /// Number of timed pieces in which a scratch file is filled, so that a slow card gets a smaller
 /// file.
@@ -43,7 +41,7 @@ const FILL_PIECES: u64 = 64;
 const FILL_MIN_BYTES: u64 = 32 << 20;
 
 /// The rig that a script runs on.
-pub enum Door<'a> {
+enum Door<'a> {
     Drive(&'a mut dyn Rig),
     Plan(&'a mut Planner),
 }
@@ -54,20 +52,20 @@ type Hook<'a> = Box<dyn FnMut(&Outcome) + 'a>;
 /// A method running on a rig, or being planned.
 pub struct Session<'a> {
     door: Door<'a>,
-    pub out: Outcome,
+    out: Outcome,
     /// Results of the method's checks so far, for the rules.
-    pub checks: Checks,
+    checks: Checks,
     /// Number of calls of `fill_region` so far; each writes different content.
-    pub fills: u32,
+    fills: u32,
     /// Time series of short workloads, one row each.
-    pub moments: Vec<record::Series>,
-    pub limits: Vec<Limit>,
+    moments: Vec<record::Series>,
+    limits: Vec<Limit>,
     digests: Vec<Digest>,
     /// Conclusions set by the method instead of the rules.
     own: Option<Vec<Verdict>>,
     hook: Option<Hook<'a>>,
     /// Computes the answer from the outcome; declared by the method.
-    pub answer: fn(&Outcome) -> Option<record::Answer>,
+    answer: fn(&Outcome) -> Option<record::Answer>,
 }
 
 impl<'a> Session<'a> {
@@ -276,6 +274,57 @@ impl<'a> Session<'a> {
         self.out.put_metric(metric);
     }
 
+    /// Publishes the metrics of a cell, replacing its previous ones.
+    pub fn put_metrics(&mut self, stem: &str, metrics: Vec<Metric>) {
+        self.out.put_metrics(stem, metrics);
+    }
+
+    /// Publishes a latency profile, replacing the one of the same workload and operation.
+    pub fn put_latency(&mut self, profile: LatencyProfile) {
+        self.out.put_latency(profile);
+    }
+
+    /// Adds a time series.
+    pub fn put_series(&mut self, series: record::Series) {
+        self.out.series.push(series);
+    }
+
+    /// Adds a time series in place of those of the same name.
+    pub fn replace_series(&mut self, series: record::Series) {
+        self.out.series.retain(|other| other.name != series.name);
+        self.put_series(series);
+    }
+
+    /// Adds a finding of the method itself.
+    pub fn note(&mut self, finding: Finding) {
+        self.out.note(finding);
+    }
+
+    /// Adds I/O errors or failed checks.
+    pub fn add_errors(&mut self, errors: &IoErrors) {
+        self.out.add_errors(errors);
+    }
+
+    /// Adds the I/O errors and findings of a measurement.
+    pub fn keep_doubts(&mut self, workload: &str, measurement: &Measurement) {
+        self.out.keep_doubts(workload, measurement);
+    }
+
+    /// Sets the state in which a part of the script has left the drive.
+    pub fn set_state(&mut self, state: State) {
+        self.out.state_after = state;
+    }
+
+    /// What the method has measured for the rules.
+    pub fn checks(&self) -> &Checks {
+        &self.checks
+    }
+
+    /// The same, for more of it.
+    pub fn checks_mut(&mut self) -> &mut Checks {
+        &mut self.checks
+    }
+
     /// Publishes a value that was measured once, if it is known.
     pub fn put(&mut self, key: MetricKey, unit: Unit, value: Option<f64>) {
         value.into_iter().for_each(|v| self.out.put_metric(Metric::single(key.clone(), unit, v)));
@@ -383,6 +432,19 @@ impl<'a> Session<'a> {
             key.as_cell().is_some_and(|c| c.words.is_empty() && c.op == Some(kind))
         };
         self.plans() || rules::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
+    }
+
+    /// Takes the answer from a method's description, and who concludes.
+    pub fn declare(&mut self, method: &MethodInfo) {
+        self.answer = method.answer;
+        if method.conclusion == Conclusion::Script {
+            self.conclude(Vec::new());
+        }
+    }
+
+    /// Sets the method's own rulings, which precede those of the rules.
+    pub fn put_rulings(&mut self, rulings: Vec<Ruling>) {
+        self.checks.rulings = rulings;
     }
 
     /// Sets the conclusions, overriding the rules.

@@ -4,9 +4,9 @@ use record::{Finding, FindingKind, Level, State};
 use rig::{Measurement, Preparation, RigError, Stage};
 use workload::{Content, Region, Workload};
 
-use super::Whole;
+use super::Session;
 use crate::MethodError;
-use crate::Session;
+use crate::whole::Whole;
 use rules::time_series::{BINS, TimeSeries};
 
 impl Session<'_> {

@@ -2,9 +2,8 @@
 //!
 //! These tests are refused before the first byte if the target is not a drive (a directory, a file)
 //! or not opened with `--destroy`. This file holds their common parts: the region, the standard
-//! workloads, and the scaling by `--time`. Preparations are in `prepare.rs`.
-
-mod prepare;
+//! workloads, and the scaling by `--time`. Its preparations are in
+//! `session/preparation.rs`.
 
 use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
