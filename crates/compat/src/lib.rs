@@ -5,6 +5,7 @@
 //! separate crate.
 
 #![forbid(unsafe_code)]
+#![allow(missing_docs)]
 
 pub mod import;
 pub mod iozone;

@@ -50,9 +50,9 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             origin.version = Some(version.to_string());
         }
         lines.next();
-        let others = table(lines, &mut run)?;
-        if !others.is_empty() {
-            return Ok(std::iter::once(run).chain(others).collect());
+        let further = table(lines, &mut run)?;
+        if !further.is_empty() {
+            return Ok(std::iter::once(run).chain(further).collect());
         }
         // The line of fields follows the table of file names, or nothing.
         let mut ahead = lines.clone();
@@ -87,15 +87,15 @@ fn enter(run: &mut Run, fields: &[&str]) -> Option<()> {
         origin.version = Some(fields[1].to_string());
     }
     *run = found::with_command(run.clone(), Some(format!("size {}", fields[5])));
-    let first = if fields[0] == "1.98" { FIRST_RATE } else { FIRST_RATE - 2 };
+    let start = if fields[0] == "1.98" { FIRST_RATE } else { FIRST_RATE - 2 };
     for (i, (name, is_bytes)) in TESTS.into_iter().enumerate() {
-        let rate = *fields.get(first + 2 * i)?;
+        let rate = *fields.get(start + 2 * i)?;
         if rate.is_empty() || rate.starts_with('+') {
             continue;
         }
         let rate: f64 = rate.parse().ok()?;
         put_rate(run, name, is_bytes, rate * if is_bytes { 1024.0 } else { 1.0 });
-        if let Some(text) = fields.get(first + TO_LATENCY + i).filter(|text| !text.is_empty()) {
+        if let Some(text) = fields.get(start + TO_LATENCY + i).filter(|text| !text.is_empty()) {
             let key = MetricKey::parse(name).with(Statistic::Max);
             put(run, key, Unit::Nanoseconds, latency(text)?);
         }
@@ -120,21 +120,21 @@ fn table(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Run>, ImportError> 
         lines.next();
     }
     let is_old = lines.before(1).is_some_and(|line| line.contains("K/sec"));
-    let empty = run.clone();
+    let blank_run = run.clone();
     row(lines, run, &ends, is_old)?;
-    let mut others = Vec::new();
+    let mut further = Vec::new();
     while lines.peek().is_some_and(is_row) {
-        let mut other = empty.clone();
-        if let Some(origin) = &mut other.origin {
+        let mut next_run = blank_run.clone();
+        if let Some(origin) = &mut next_run.origin {
             origin.place = Some(format!("line {}", lines.number()));
         }
-        row(lines, &mut other, &ends, is_old)?;
-        others.push(other);
+        row(lines, &mut next_run, &ends, is_old)?;
+        further.push(next_run);
     }
     if lines.peek().is_some_and(|line| line.starts_with("Latency")) {
         lines.next();
     }
-    Ok(others)
+    Ok(further)
 }
 
 /// Whether a line is a further row: a machine, a size, and rates.

@@ -22,29 +22,29 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
 /// A progress line precedes the record counts; the result follows them. In a text that was cut,
 /// neither may be there: progress is shown in whole seconds.
 fn is_progress(lines: &Lines<'_>) -> bool {
-    let counts = |line: Option<&str>| line.is_some_and(|line| records(line).is_some());
     let mut ahead = lines.clone();
     ahead.next();
     let has_whole_seconds = lines.peek().and_then(figures).is_some_and(|figures| {
         let seconds = figures.len().checked_sub(2).and_then(|at| figures.get(at));
         seconds.is_some_and(|seconds| seconds.is_whole)
     });
-    !counts(lines.before(1)) && (counts(ahead.peek()) || has_whole_seconds)
+    lines.before(1).and_then(records).is_none()
+        && (ahead.peek().and_then(records).is_some() || has_whole_seconds)
 }
 
 /// `64+0 records in`, in any language, with words before or behind.
 fn records(line: &str) -> Option<u64> {
-    let (before, after) = line.trim().split_once('+')?;
-    let start = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let partial = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_count = partial.len() < after.len() && !partial.starts_with(['.', ',', ':']);
-    is_count.then(|| before[start..].parse().ok()).flatten()
+    let (whole, partial) = line.trim().split_once('+')?;
+    let start = whole.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let tail = partial.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_count = tail.len() < partial.len() && !tail.starts_with(['.', ',', ':']);
+    is_count.then(|| whole[start..].parse().ok()).flatten()
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let line_number = lines.number();
     let command = (1..=COMMAND_ABOVE).find_map(|back| command(lines.before(back)?));
-    let counted = [lines.before(2), lines.before(1)].map(|line| line.and_then(records));
+    let records_moved = [lines.before(2), lines.before(1)].map(|line| line.and_then(records));
     let line = lines.next().unwrap_or_default();
     let (bytes, seconds) = result(line).ok_or_else(|| lines.wrong("not a result of dd"))?;
     if seconds <= 0.0 {
@@ -57,7 +57,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     if let Some(command) = command {
         describe(&mut run, &command);
     }
-    if let [Some(read), Some(written)] = counted
+    if let [Some(read), Some(written)] = records_moved
         && read != written
     {
         found::note(&mut run, FindingKind::DdRecords, format!("{read} records in, {written} out"));
@@ -68,29 +68,28 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 
 fn describe(run: &mut Run, command: &str) {
     let word = |name: &str| command.split_whitespace().find_map(|w| w.strip_prefix(name));
-    let direct = |flag: &str| word(flag).is_some_and(|f| f.split(',').any(|f| f == "direct"));
-    let (from, to) = (word("if=").unwrap_or(""), word("of=").unwrap_or(""));
-    let source = ["/dev/zero", "/dev/urandom", "/dev/random"].contains(&from);
-    let (target, flag) = match (source, to) {
-        (true, _) => (to, "oflag="),
-        (false, "/dev/null") => (from, "iflag="),
+    let (source, destination) = (word("if=").unwrap_or(""), word("of=").unwrap_or(""));
+    let is_write = ["/dev/zero", "/dev/urandom", "/dev/random"].contains(&source);
+    let (target, flag) = match (is_write, destination) {
+        (true, _) => (destination, "oflag="),
+        (false, "/dev/null") => (source, "iflag="),
         _ => return,
     };
     run.target.spec = target.to_string();
-    run.target.direct = Some(direct(flag));
+    run.target.direct = Some(word(flag).is_some_and(|f| f.split(',').any(|f| f == "direct")));
 }
 
 /// A command line of dd, with or without a prompt.
 fn command(line: &str) -> Option<String> {
-    let at = line
+    let start = line
         .find("dd ")
-        .filter(|at| line[..*at].is_empty() || line[..*at].ends_with([' ', '/']))?;
-    let command = &line[at..];
+        .filter(|start| line[..*start].is_empty() || line[..*start].ends_with([' ', '/']))?;
+    let command = &line[start..];
     (command.contains("if=") || command.contains("of=")).then(|| command.trim().to_string())
 }
 
 /// A number in a line and the text after it, up to the next.
-struct Figure<'a> {
+struct DdFigure<'a> {
     value: f64,
     is_whole: bool,
     unit: &'a str,
@@ -121,38 +120,41 @@ fn result(line: &str) -> Option<(f64, f64)> {
 }
 
 /// The numbers of a line in order. A decimal mark is a point, a comma, or the Arabic one.
-fn figures(line: &str) -> Option<Vec<Figure<'_>>> {
+fn figures(line: &str) -> Option<Vec<DdFigure<'_>>> {
     let mut figures = Vec::new();
     let mut rest = line;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
         let (value, length) = decimal(&rest[start..])?;
-        let after = &rest[start + length..];
-        let end = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        let tail = &rest[start + length..];
+        let end = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
         let is_whole = rest[start..start + length].bytes().all(|b| b.is_ascii_digit());
-        figures.push(Figure { value, is_whole, unit: after[..end].trim_start() });
-        rest = &after[end..];
+        figures.push(DdFigure { value, is_whole, unit: tail[..end].trim_start() });
+        rest = &tail[end..];
     }
     Some(figures)
 }
 
 /// The number at the start of a text and its length: `5`, `0,5`, `5.44e-05`.
+fn digits(text: &str) -> usize {
+    text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())
+}
+
 fn decimal(text: &str) -> Option<(f64, usize)> {
-    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let whole = digits(text);
-    let mut length = whole;
-    let mut number = text[..whole].to_string();
-    let mark = text[whole..].chars().next().filter(|c| matches!(c, '.' | ',' | '\u{66b}'));
+    let digit_count = digits(text);
+    let mut length = digit_count;
+    let mut number = text[..digit_count].to_string();
+    let mark = text[digit_count..].chars().next().filter(|c| matches!(c, '.' | ',' | '\u{66b}'));
     if let Some(mark) = mark {
-        let after = &text[whole + mark.len_utf8()..];
-        let fraction = digits(after);
+        let tail = &text[digit_count + mark.len_utf8()..];
+        let fraction = digits(tail);
         if fraction > 0 {
-            number += &format!(".{}", &after[..fraction]);
+            number += &format!(".{}", &tail[..fraction]);
             length += mark.len_utf8() + fraction;
         }
     }
-    if let Some(after) = text[length..].strip_prefix("e-") {
-        let exponent = digits(after);
-        number += &format!("e-{}", &after[..exponent]);
+    if let Some(tail) = text[length..].strip_prefix("e-") {
+        let exponent = digits(tail);
+        number += &format!("e-{}", &tail[..exponent]);
         length += 2 + exponent;
     }
     Some((number.parse().ok()?, length))
@@ -168,7 +170,7 @@ fn is_seconds(unit: &str) -> bool {
 
 /// Bytes per unit of a rate, by its letter: decimal ones of GNU, binary ones of busybox and toybox.
 /// A letter of another script may stand for any.
-fn rates(rate: &Figure<'_>) -> impl Iterator<Item = f64> {
+fn rates(rate: &DdFigure<'_>) -> impl Iterator<Item = f64> {
     let letter = rate.unit.chars().next().unwrap_or('?').to_ascii_lowercase();
     let is_rate = rate.unit.contains('/') || rate.unit.starts_with("bps");
     let power = ['b', 'k', 'm', 'g', 't', 'p'].iter().position(|unit| *unit == letter);

@@ -7,7 +7,7 @@
 
 use record::{FindingKind, MetricKey, Run, Statistic, Unit};
 
-use super::found::{self, Shape, Side, put, put_side, run};
+use super::found::{self, SideFigures, WorkloadShape, put, put_side, run};
 use super::lines::{ImportError, Lines, number, number_after};
 
 /// The names of the tools, as printed.
@@ -41,14 +41,14 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let major = version.split('.').next().and_then(|v| v.parse().ok()).unwrap_or(0);
     let major = if name == "KDiskMark" { 8 } else { major };
     let mut run = run("diskmark", name, Some(version), begin);
-    let mut section = Section::default();
+    let mut section = DiskmarkSection::default();
     while let Some(line) = lines.peek().filter(|line| tool(line).is_none()).map(str::trim) {
         if !run.metrics.is_empty() && !continues(line) {
             break;
         }
         lines.next();
         if let Some(rest) = line.strip_prefix('[').filter(|_| line.contains(']')) {
-            section = Section::of(rest);
+            section = DiskmarkSection::parse(rest);
         } else if is_row(line) {
             row(&mut run, line, major, &section)
                 .ok_or_else(|| lines.wrong("not a row of results"))?;
@@ -74,20 +74,20 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 
 /// The heading above the rows.
 #[derive(Default)]
-struct Section {
+struct DiskmarkSection {
     direction: Option<&'static str>,
     mixed: bool,
 }
 
-impl Section {
-    fn of(text: &str) -> Section {
+impl DiskmarkSection {
+    fn parse(text: &str) -> DiskmarkSection {
         let mixed = text.starts_with("Mix");
         let direction = match text.split(']').next() {
             Some("Read") => Some("read"),
             Some("Write") => Some("write"),
             _ => None,
         };
-        Section { direction, mixed }
+        DiskmarkSection { direction, mixed }
     }
 }
 
@@ -103,7 +103,7 @@ fn is_row(line: &str) -> bool {
     begins && line.contains(':')
 }
 
-fn row(run: &mut Run, line: &str, major: u32, section: &Section) -> Option<()> {
+fn row(run: &mut Run, line: &str, major: u32, section: &DiskmarkSection) -> Option<()> {
     let (label, values) = line.rsplit_once(": ").or_else(|| line.rsplit_once(':'))?;
     let (value, unit) = number(values)?;
     let scale = match unit.split_whitespace().next()? {
@@ -122,7 +122,8 @@ fn row(run: &mut Run, line: &str, major: u32, section: &Section) -> Option<()> {
     }
     let iops = iops.filter(|iops| *iops > 0.0);
     let from_rate = shape.block_bytes.map(|block| rate / block as f64);
-    let side = Side { bytes_per_s: Some(rate), iops: iops.or(from_rate), ..Side::default() };
+    let side =
+        SideFigures { bytes_per_s: Some(rate), iops: iops.or(from_rate), ..SideFigures::default() };
     let direction = if section.mixed { "both" } else { direction? };
     let name = put_side(run, &shape, direction, &side);
     if let Some(us) = number_after(values, "<") {
@@ -133,32 +134,36 @@ fn row(run: &mut Run, line: &str, major: u32, section: &Section) -> Option<()> {
 }
 
 fn direction(label: &str) -> Option<&'static str> {
-    let has = |word: &str| label.split_whitespace().any(|w| w == word);
-    if has("Read") { Some("read") } else { has("Write").then_some("write") }
+    let directions = [("Read", "read"), ("Write", "write")];
+    let direction =
+        directions.into_iter().find(|(word, _)| label.split_whitespace().any(|w| w == *word));
+    direction.map(|(_, name)| name)
 }
 
-fn shape(label: &str, major: u32) -> Option<Shape> {
+fn shape(label: &str, major: u32) -> Option<WorkloadShape> {
     let random = label.starts_with("Random") || label.starts_with("RND");
     let (words, inside) = label.split_once('(').unwrap_or((label, ""));
     let block = block_bytes(words);
-    let old = SEQUENTIAL_BLOCK.iter().find(|(from, _)| major >= *from).map(|(_, bytes)| *bytes);
+    let old_block =
+        SEQUENTIAL_BLOCK.iter().find(|(from, _)| major >= *from).map(|(_, bytes)| *bytes);
     let unqueued = !inside.contains("Q=") && !random;
-    let implied = (!random).then_some(if unqueued { 1 << 20 } else { old.unwrap_or(1 << 20) });
+    let implied =
+        (!random).then_some(if unqueued { 1 << 20 } else { old_block.unwrap_or(1 << 20) });
     let queues = number_after(inside, "QD=").or(number_after(inside, "Q=")).unwrap_or(1.0);
     let threads = number_after(inside, "T=").unwrap_or(1.0);
-    (queues >= 1.0 && threads >= 1.0).then_some(Shape {
+    (queues >= 1.0 && threads >= 1.0).then_some(WorkloadShape {
         random,
         block_bytes: block.or(implied),
         depth: Some(queues as u32),
         jobs: threads as u64,
-        ..Shape::default()
+        ..WorkloadShape::default()
     })
 }
 
 /// `4KiB`, `1 MiB`, `512KB` (of 1024) among the words of a label.
 fn block_bytes(words: &str) -> Option<u64> {
-    let at = words.find(|c: char| c.is_ascii_digit())?;
-    let (value, unit) = number(&words[at..])?;
+    let start = words.find(|c: char| c.is_ascii_digit())?;
+    let (value, unit) = number(&words[start..])?;
     let scale = match unit.split_whitespace().next()? {
         "KiB" | "KB" => 1u64 << 10,
         "MiB" | "MB" => 1 << 20,

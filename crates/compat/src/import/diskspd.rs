@@ -3,7 +3,7 @@
 
 use record::{MetricKey, Run, Statistic, Unit};
 
-use super::found::{self, Shape, Side, put, put_side, run};
+use super::found::{self, SideFigures, WorkloadShape, put, put_side, run};
 use super::lines::{ImportError, Lines, after, number};
 
 /// Rows of the percentiles, and their shares.
@@ -14,7 +14,7 @@ const PERCENTILES: [(&str, f64); 4] =
 #[derive(Default)]
 pub(super) struct Body {
     /// Of the target; the workload may have several targets of equal settings.
-    pub shape: Shape,
+    pub shape: WorkloadShape,
     pub seconds: f64,
     /// Bytes and operations of reads and writes.
     pub totals: [Option<(f64, f64)>; 2],
@@ -34,14 +34,14 @@ impl Body {
             let Some((bytes, operations)) = self.totals[i].filter(|(_, n)| *n > 0.0) else {
                 continue;
             };
-            let side = Side {
+            let side = SideFigures {
                 bytes_per_s: Some(bytes / self.seconds),
                 iops: Some(operations / self.seconds),
                 operations: Some(operations as u64),
                 min_ns: self.min_ms[i].map(|ms| ms * 1e6),
                 max_ns: self.max_ms[i].map(|ms| ms * 1e6),
                 percentiles: std::mem::take(&mut self.percentiles[i]),
-                ..Side::default()
+                ..SideFigures::default()
             };
             let name = put_side(run, &self.shape, direction, &side);
             if let Some(ms) = self.means_ms[i] {
@@ -64,7 +64,7 @@ fn is_command(line: &str) -> bool {
 
 /// The table whose rows follow.
 #[derive(Clone, Copy, PartialEq)]
-enum Table {
+enum DiskspdTable {
     Direction(usize),
     Percentiles,
     Other,
@@ -76,7 +76,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let mut run = run("diskspd", "diskspd", None, begin);
     run = found::with_command(run, command.map(|c| c.trim().to_string()));
     let mut body = Body::default();
-    let (mut threads, mut table) = (0, Table::Other);
+    let (mut threads, mut table) = (0, DiskspdTable::Other);
     while let Some(line) = lines.peek().filter(|line| !is_command(line)).map(str::trim) {
         if !is_part(line, table) && body.totals.iter().any(Option::is_some) {
             break;
@@ -84,9 +84,9 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         lines.next();
         if let Some(next) = heading(line) {
             table = next;
-        } else if table == Table::Percentiles {
+        } else if table == DiskspdTable::Percentiles {
             body.percentile(line).ok_or_else(|| lines.wrong("not a row of percentiles"))?;
-        } else if let (Table::Direction(i), Some(rest)) = (table, totals(line)) {
+        } else if let (DiskspdTable::Direction(i), Some(rest)) = (table, totals(line)) {
             body.total(i, rest).ok_or_else(|| lines.wrong("not a row of totals"))?;
         } else {
             body.setting(line, &mut run, &mut threads)
@@ -107,22 +107,22 @@ fn totals(line: &str) -> Option<&str> {
 }
 
 /// The table that begins with a line.
-fn heading(line: &str) -> Option<Table> {
+fn heading(line: &str) -> Option<DiskspdTable> {
     match line {
-        "Read IO" => Some(Table::Direction(0)),
-        "Write IO" => Some(Table::Direction(1)),
-        _ if line.starts_with("%-ile") => Some(Table::Percentiles),
-        _ if line.starts_with("Total ") || line.starts_with("CPU") => Some(Table::Other),
+        "Read IO" => Some(DiskspdTable::Direction(0)),
+        "Write IO" => Some(DiskspdTable::Direction(1)),
+        _ if line.starts_with("%-ile") => Some(DiskspdTable::Percentiles),
+        _ if line.starts_with("Total ") || line.starts_with("CPU") => Some(DiskspdTable::Other),
         _ => None,
     }
 }
 
 /// Whether a line may follow the first results.
-fn is_part(line: &str, table: Table) -> bool {
+fn is_part(line: &str, table: DiskspdTable) -> bool {
     let is_rule = line.chars().all(|c| matches!(c, '-' | '*' | '='));
     let words = ["thread", "total:", "avg:", "Write IO", "Read IO", "Total ", "%-ile", "CPU"];
     let is_row = line.contains('|') || words.iter().any(|word| line.starts_with(word));
-    is_rule || is_row || table == Table::Percentiles && line.contains("nines")
+    is_rule || is_row || table == DiskspdTable::Percentiles && line.contains("nines")
 }
 
 impl Body {

@@ -53,10 +53,10 @@ fn body(text: &str, run: &mut Run) -> Option<Body> {
     body.shape.depth = value(profile, "RequestCount").map(|depth| depth as u32);
     body.shape.jobs = value(results, "ThreadCount").map_or(1, |threads| threads as u64);
     for (i, direction) in ["Read", "Write"].into_iter().enumerate() {
-        let sum = |what: &str| elements(results, &format!("{direction}{what}"));
-        let counts = sum("Count");
+        let [counts, bytes] =
+            ["Count", "Bytes"].map(|figure| elements(results, &format!("{direction}{figure}")));
         if !counts.is_empty() {
-            body.totals[i] = Some((sum("Bytes").iter().sum(), counts.iter().sum()));
+            body.totals[i] = Some((bytes.iter().sum(), counts.iter().sum()));
         }
         body.means_ms[i] = value(results, &format!("Average{direction}Milliseconds"));
     }
@@ -90,7 +90,7 @@ fn value(text: &str, name: &str) -> Option<f64> {
 
 /// The values of all elements of that name.
 fn elements(text: &str, name: &str) -> Vec<f64> {
-    let open = format!("<{name}>");
-    let parts = text.split(open.as_str()).skip(1);
+    let opening = format!("<{name}>");
+    let parts = text.split(opening.as_str()).skip(1);
     parts.filter_map(|part| part.split('<').next()?.trim().parse().ok()).collect()
 }

@@ -12,12 +12,12 @@ pub(super) const LONGEST: usize = 160;
 /// A dress: the parts that a line must begin with, and the mark that closes it, as in a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dress {
-    pub parts: Vec<Part>,
+    pub parts: Vec<DressPart>,
     pub end: Option<char>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum DressPart {
     /// Exactly this text.
     Text(String),
     /// Digits, which differ between lines.
@@ -56,7 +56,7 @@ impl Dress {
                 let prefix = &line[..end];
                 // A number may be a line's, which changes, or a process's, which does not.
                 if end > 0 && has_plain_number(prefix) {
-                    dresses.push(Dress::new(vec![Part::Text(prefix.to_string())]));
+                    dresses.push(Dress::new(vec![DressPart::Text(prefix.to_string())]));
                 }
                 dresses.push(Dress::from_prefix(prefix));
             }
@@ -64,7 +64,7 @@ impl Dress {
         dresses
     }
 
-    pub fn new(parts: Vec<Part>) -> Dress {
+    pub fn new(parts: Vec<DressPart>) -> Dress {
         Dress { parts, end: None }
     }
 
@@ -88,12 +88,11 @@ impl Dress {
         let mut rest = prefix;
         while !rest.is_empty() {
             let blanks = rest.len() - rest.trim_start().len();
-            let (space, after) = rest.split_at(blanks);
-            let (word, after) =
-                after.split_at(after.find(char::is_whitespace).unwrap_or(after.len()));
+            let (space, tail) = rest.split_at(blanks);
+            let (word, tail) = tail.split_at(tail.find(char::is_whitespace).unwrap_or(tail.len()));
             let is_number = !word.is_empty() && (is_stamp(word) || is_plain_number(word));
             if is_number && (parts.is_empty() || blanks > 0) {
-                parts.push(Part::Blanks);
+                parts.push(DressPart::Blanks);
             } else if !space.is_empty() {
                 push_text(&mut parts, space);
             }
@@ -104,63 +103,65 @@ impl Dress {
             } else {
                 push_text(&mut parts, word);
             }
-            rest = after;
+            rest = tail;
         }
         Dress::new(parts)
     }
 }
 
-impl Part {
+impl DressPart {
     /// The rest of a text that begins with the part.
     pub fn strip<'t>(&self, text: &'t str) -> Option<&'t str> {
         let end = |is_part: fn(char) -> bool| text.find(|c| !is_part(c)).unwrap_or(text.len());
         match self {
-            Part::Text(words) => text.strip_prefix(words.as_str()),
-            Part::Digits => {
+            DressPart::Text(words) => text.strip_prefix(words.as_str()),
+            DressPart::Digits => {
                 Some(end(|c| c.is_ascii_digit())).filter(|n| *n > 0).map(|n| &text[n..])
             }
-            Part::Name => Some(end(char::is_alphabetic)).filter(|n| *n > 0).map(|n| &text[n..]),
-            Part::Blanks => Some(text.trim_start_matches([' ', '\t'])),
+            DressPart::Name => {
+                Some(end(char::is_alphabetic)).filter(|n| *n > 0).map(|n| &text[n..])
+            }
+            DressPart::Blanks => Some(text.trim_start_matches([' ', '\t'])),
         }
     }
 
     /// Whether a line ends with the dress, whose trailing blanks an editor removed.
     fn is_worn_out(&self, rest: &str, is_last: bool) -> bool {
-        matches!(self, Part::Text(words) if is_last && rest == words.trim_end())
+        matches!(self, DressPart::Text(words) if is_last && rest == words.trim_end())
     }
 }
 
 /// The parts of a month or a day with the marks around it: `[Mon`, `Jan,`.
-fn push_name(parts: &mut Vec<Part>, word: &str) {
+fn push_name(parts: &mut Vec<DressPart>, word: &str) {
     let is_mark = |c: char| !c.is_alphabetic();
     let name = word.trim_start_matches(is_mark);
     push_text(parts, &word[..word.len() - name.len()]);
-    parts.push(Part::Name);
+    parts.push(DressPart::Name);
     push_text(parts, &name[name.trim_end_matches(is_mark).len()..]);
 }
 
-pub(super) fn push_text(parts: &mut Vec<Part>, text: &str) {
+pub(super) fn push_text(parts: &mut Vec<DressPart>, text: &str) {
     if text.is_empty() {
         return;
     }
     match parts.last_mut() {
-        Some(Part::Text(before)) => before.push_str(text),
-        _ => parts.push(Part::Text(text.to_string())),
+        Some(DressPart::Text(before)) => before.push_str(text),
+        _ => parts.push(DressPart::Text(text.to_string())),
     }
 }
 
 /// The parts of a time stamp: the digits vary, the marks between them stay.
-fn push_stamp(parts: &mut Vec<Part>, stamp: &str) {
+fn push_stamp(parts: &mut Vec<DressPart>, stamp: &str) {
     let mut rest = stamp;
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         if digits > 0 {
-            parts.push(Part::Digits);
+            parts.push(DressPart::Digits);
         }
-        let after = &rest[digits..];
-        let marks = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
-        push_text(parts, &after[..marks]);
-        rest = &after[marks..];
+        let tail = &rest[digits..];
+        let marks = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+        push_text(parts, &tail[..marks]);
+        rest = &tail[marks..];
     }
 }
 
@@ -183,38 +184,38 @@ fn element(text: &str, is_stamped: bool) -> Option<(usize, bool)> {
     let indent = text.len() - text.trim_start().len();
     let body = &text[indent..];
     let word = body.split(char::is_whitespace).next().filter(|word| !word.is_empty())?;
-    let to = |length: usize| indent + blank(body, length);
+    let piece = |length: usize| indent + blank(body, length);
     if let Some(length) = bracketed_time(body) {
-        return Some((to(length), true));
+        return Some((piece(length), true));
     }
     if is_stamp(word) || is_name(word) || is_plain_number(word) {
-        return Some((to(word.len()), true));
+        return Some((piece(word.len()), true));
     }
     if word.starts_with('>') {
-        return word.trim_start_matches('>').is_empty().then(|| (to(word.len()), false));
+        return word.trim_start_matches('>').is_empty().then(|| (piece(word.len()), false));
     }
     let name = word.trim_end_matches(':').trim_matches(|c| matches!(c, '[' | ']' | '(' | ')'));
     let is_level = is_stamped && LEVELS.contains(&name.to_ascii_lowercase().as_str());
     let is_bracketed =
         word.starts_with(['<', '[']) && word.trim_end_matches(':').ends_with(['>', ']']);
     if is_level || is_bracketed || MARKS.contains(&word) {
-        return Some((to(word.len()), is_stamped));
+        return Some((piece(word.len()), is_stamped));
     }
     // `node1: `, or a service before a bar, `web-1  | `.
-    let after = body[word.len()..].trim_start_matches(' ');
+    let tail = body[word.len()..].trim_start_matches(' ');
     let is_label = word.ends_with(':') && word.len() > 1 && word.len() <= 64;
-    let is_service = after.starts_with("| ") && word.chars().any(char::is_alphabetic);
+    let is_service = tail.starts_with("| ") && word.chars().any(char::is_alphabetic);
     if is_label {
-        return Some((to(word.len()), is_stamped));
+        return Some((piece(word.len()), is_stamped));
     }
     if is_service {
-        return Some((to(body.len() - after.len() + 1), is_stamped));
+        return Some((piece(body.len() - tail.len() + 1), is_stamped));
     }
     // `host process[12]: ` in a journal.
     let process =
-        after.split(char::is_whitespace).next().filter(|p| p.len() > 1 && p.ends_with(':'));
-    let end = body.len() - after.len() + process.filter(|_| is_stamped)?.len();
-    Some((to(end), true))
+        tail.split(char::is_whitespace).next().filter(|p| p.len() > 1 && p.ends_with(':'));
+    let end = body.len() - tail.len() + process.filter(|_| is_stamped)?.len();
+    Some((piece(end), true))
 }
 
 /// The length of a time in brackets with blanks before it: `[   12.345678]`.

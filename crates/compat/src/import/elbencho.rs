@@ -6,14 +6,14 @@
 
 use record::{MetricKey, Run, Statistic, Unit};
 
-use super::found::{self, Shape, Side, put, put_side, run};
+use super::found::{self, SideFigures, WorkloadShape, put, put_side, run};
 use super::lines::{ImportError, Lines, size};
 
 /// The columns of a heading; `None` if the line is none.
 fn columns(line: &str) -> Option<Vec<String>> {
     let columns: Vec<String> = line.trim().split(',').map(|c| c.trim().to_lowercase()).collect();
-    let has = |name: &str| columns.iter().any(|column| column == name);
-    (has("iso date") && has("operation") && has("block size")).then_some(columns)
+    let mut names = ["iso date", "operation", "block size"].into_iter();
+    names.all(|name| columns.iter().any(|column| column == name)).then_some(columns)
 }
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
@@ -21,15 +21,15 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
 }
 
 /// A row by the names of its columns.
-struct Row<'a> {
+struct PhaseRow<'a> {
     columns: &'a [String],
     cells: Vec<&'a str>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> PhaseRow<'a> {
     fn text(&self, name: &str) -> Option<&'a str> {
-        let at = self.columns.iter().position(|column| column == name)?;
-        self.cells.get(at).map(|cell| cell.trim_matches('"')).filter(|cell| !cell.is_empty())
+        let index = self.columns.iter().position(|column| column == name)?;
+        self.cells.get(index).map(|cell| cell.trim_matches('"')).filter(|cell| !cell.is_empty())
     }
 
     fn value(&self, name: &str) -> Option<f64> {
@@ -46,7 +46,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         }
         let begin = lines.number();
         lines.next();
-        let row = Row { columns: &columns, cells: line.trim().split(',').collect() };
+        let row = PhaseRow { columns: &columns, cells: line.trim().split(',').collect() };
         if row.cells.len() < columns.len() {
             return Err(lines.wrong("not a row of elbencho: fields are missing"));
         }
@@ -58,7 +58,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     Ok(runs)
 }
 
-fn result(row: &Row<'_>, begin: usize) -> Option<Run> {
+fn result(row: &PhaseRow<'_>, begin: usize) -> Option<Run> {
     let mut run = run("elbencho", "elbencho", None, begin);
     found::title(&mut run, row.text("label").unwrap_or_default());
     found::start(&mut run, row.text("iso date").and_then(moment));
@@ -69,13 +69,13 @@ fn result(row: &Row<'_>, begin: usize) -> Option<Run> {
     run.target.direct = row.text("direct io").map(|flag| flag == "1");
     run.seconds = row.value("time ms [last]").map(|ms| ms / 1e3);
     let random = row.text("random").is_some_and(|flag| flag == "1");
-    let shape = Shape {
+    let shape = WorkloadShape {
         random,
         block_bytes: row.text("block size").and_then(size).filter(|bytes| *bytes > 0),
         depth: row.value("io depth").map(|depth| depth as u32),
         jobs: (row.value("threads").unwrap_or(1.0) * row.value("hosts").unwrap_or(1.0)) as u64,
         mixed: row.value("rwmix read iops [last]").is_some(),
-        ..Shape::default()
+        ..WorkloadShape::default()
     };
     let direction = match row.text("operation")?.to_ascii_lowercase().as_str() {
         "write" => "write",
@@ -90,14 +90,19 @@ fn result(row: &Row<'_>, begin: usize) -> Option<Run> {
 }
 
 /// Adds the rate and the latencies from the columns whose names begin with some words.
-fn put_figures(run: &mut Run, row: &Row<'_>, shape: &Shape, (direction, words): (&str, &str)) {
+fn put_figures(
+    run: &mut Run,
+    row: &PhaseRow<'_>,
+    shape: &WorkloadShape,
+    (direction, words): (&str, &str),
+) {
     let value = |name: &str| row.value(&format!("{words}{name}"));
-    let side = Side {
+    let side = SideFigures {
         bytes_per_s: value("mib/s [last]").map(|rate| rate * 1_048_576.0),
         iops: value("iops [last]"),
         min_ns: value("io lat us [min]").map(|us| us * 1e3),
         max_ns: value("io lat us [max]").map(|us| us * 1e3),
-        ..Side::default()
+        ..SideFigures::default()
     };
     let name = put_side(run, shape, direction, &side);
     if let Some(us) = value("io lat us [avg]") {
@@ -113,7 +118,7 @@ fn moment(time: &str) -> Option<String> {
 }
 
 /// A phase of another kind, by its own name.
-fn own(mut run: Run, row: &Row<'_>, operation: &str) -> Option<Run> {
+fn own(mut run: Run, row: &PhaseRow<'_>, operation: &str) -> Option<Run> {
     let name = operation.replace([' ', '.'], "-");
     match (row.value("mib/s [last]"), row.value("iops [last]")) {
         (Some(rate), _) => put(&mut run, name, Unit::BytesPerSecond, rate * 1_048_576.0),

@@ -5,7 +5,7 @@
 
 use record::{MetricKey, Run, Statistic, Unit};
 
-use super::found::{Shape, Side, put, put_side, run};
+use super::found::{SideFigures, WorkloadShape, put, put_side, run};
 use super::lines::{ImportError, Lines, number_after};
 
 /// The phases whose figures are rates of I/O.
@@ -27,23 +27,23 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
 /// What a block says of its writes, or its only direction, and of the reads mixed with them.
 #[derive(Default)]
 struct Block {
-    sides: [Side; 2],
+    sides: [SideFigures; 2],
     means_us: [Option<f64>; 2],
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
     let mut run = run("elbencho", "elbencho", None, begin);
-    let first = lines.next().unwrap_or_default();
-    let direction = phase(first).flatten().unwrap_or("read");
-    run.seconds = first.split_whitespace().next_back().and_then(seconds);
+    let heading = lines.next().unwrap_or_default();
+    let direction = phase(heading).flatten().unwrap_or("read");
+    run.seconds = heading.split_whitespace().next_back().and_then(seconds);
     let mut block = Block::default();
     while let Some(line) = lines.peek().filter(|line| line.starts_with([' ', '\t'])) {
         lines.next();
         block.line(line.trim()).ok_or_else(|| lines.wrong("not a result of elbencho"))?;
     }
     let is_mixed = block.sides[1].iops.or(block.sides[1].bytes_per_s).is_some();
-    let shape = Shape { mixed: is_mixed, jobs: 1, ..Shape::default() };
+    let shape = WorkloadShape { mixed: is_mixed, jobs: 1, ..WorkloadShape::default() };
     for (i, word) in [direction, "read"].into_iter().enumerate().take(1 + usize::from(is_mixed)) {
         let side = &block.sides[i];
         if side.iops.or(side.bytes_per_s).is_none() {
@@ -73,16 +73,15 @@ impl Block {
         let Some((label, rest)) = line.split_once(':') else { return Some(()) };
         let label = label.trim();
         let i = usize::from(label.ends_with(" read") || label.contains(" rd"));
-        let last = || rest.split_whitespace().nth(1)?.parse::<f64>().ok();
+        let second = || rest.split_whitespace().nth(1)?.parse::<f64>().ok();
         match label {
-            "IOPS" | "IOPS write" | "IOPS read" => self.sides[i].iops = Some(last()?),
+            "IOPS" | "IOPS write" | "IOPS read" => self.sides[i].iops = Some(second()?),
             "Throughput MiB/s" | "MiB/s write" | "MiB/s read" => {
-                self.sides[i].bytes_per_s = Some(last()? * 1_048_576.0);
+                self.sides[i].bytes_per_s = Some(second()? * 1_048_576.0);
             }
             "IO lat us" | "IO wr lat us" | "IO rd lat us" => {
-                let ns = |word: &str| number_after(rest, word).map(|us| us * 1e3);
-                self.sides[i].min_ns = Some(ns("min=")?);
-                self.sides[i].max_ns = Some(ns("max=")?);
+                self.sides[i].min_ns = Some(number_after(rest, "min=")? * 1e3);
+                self.sides[i].max_ns = Some(number_after(rest, "max=")? * 1e3);
                 self.means_us[i] = Some(number_after(rest, "avg=")?);
             }
             _ => {}

@@ -10,9 +10,9 @@ use super::lines::{ImportError, Lines, after, number, time_ns};
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     let begins = ["F3 write ", "F3 read ", "F3 probe ", "Average writing speed:", "Data OK:"];
-    let more = ["Average reading speed:", "Good news: The device", "Bad news: The device"];
+    let starts = ["Average reading speed:", "Good news: The device", "Bad news: The device"];
     let line = lines.peek().unwrap_or_default().trim_start();
-    begins.iter().chain(&more).any(|words| line.starts_with(words))
+    begins.iter().chain(&starts).any(|words| line.starts_with(words))
 }
 
 /// f3read's categories of lost data, and ssdyno's names for them.
@@ -41,8 +41,8 @@ const OTHER: [&str; 7] = [
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
-    let first = lines.peek().unwrap_or_default().trim();
-    let version = ["F3 write ", "F3 read ", "F3 probe "].iter().find_map(|w| first.strip_prefix(w));
+    let title = lines.peek().unwrap_or_default().trim();
+    let version = ["F3 write ", "F3 read ", "F3 probe "].iter().find_map(|w| title.strip_prefix(w));
     let mut run = run("f3", "f3", version.map(|v| v.trim().to_string()), begin);
     if version.is_some() {
         lines.next();
@@ -51,14 +51,16 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         if line.starts_with("F3 ") || is_repeated(&run, line) {
             break;
         }
-        let known = entry(&mut run, line).map_err(|why| lines.wrong_at(lines.number(), why))?;
-        if !known && !run.metrics.is_empty() {
+        let is_known = entry(&mut run, line).map_err(|why| lines.wrong_at(lines.number(), why))?;
+        if !is_known && !run.metrics.is_empty() {
             break;
         }
         lines.next();
-        let next = lines.peek().unwrap_or_default().trim_start();
-        let follows = |words: &Option<&str>| words.is_some_and(|words| next.starts_with(words));
-        if LAST.iter().any(|(words, more)| line.starts_with(words) && !follows(more)) {
+        let next_line = lines.peek().unwrap_or_default().trim_start();
+        let is_last = LAST.iter().any(|(words, more)| {
+            line.starts_with(words) && !more.is_some_and(|words| next_line.starts_with(words))
+        });
+        if is_last {
             break;
         }
     }
@@ -77,8 +79,8 @@ fn is_repeated(run: &Run, line: &str) -> bool {
 /// Lines in which f3 says that it did not read or write everything.
 fn is_complaint(line: &str) -> bool {
     let words = ["NOT fully read", "Not all data was read", "I/O error", "Write failure"];
-    let more = ["WARNING: Not all", "Read error", "Write error", "Failure", "Can't "];
-    words.iter().chain(&more).any(|words| line.contains(words))
+    let starts = ["WARNING: Not all", "Read error", "Write error", "Failure", "Can't "];
+    words.iter().chain(&starts).any(|words| line.contains(words))
 }
 
 /// f3read's verdict: only what was read can be said to be intact.
@@ -100,16 +102,15 @@ fn judge(run: &mut Run) {
 
 /// Reads a line. Returns whether it can follow the first value of a result.
 fn entry(run: &mut Run, line: &str) -> Result<bool, String> {
-    let rate = |rest: &str| amount(rest, "/s").ok_or("no rate");
     if is_complaint(line) {
         let finding = Finding::new(FindingKind::CheckLeftOut, Level::Warn, format!("f3: {line}"));
         if !run.warnings.contains(&finding) {
             run.warnings.push(finding);
         }
     } else if let Some(rest) = line.strip_prefix("Average writing speed:") {
-        put(run, "seq-write", Unit::BytesPerSecond, rate(rest)?);
+        put(run, "seq-write", Unit::BytesPerSecond, amount(rest, "/s").ok_or("no rate")?);
     } else if let Some(rest) = line.strip_prefix("Average reading speed:") {
-        put(run, "seq-read", Unit::BytesPerSecond, rate(rest)?);
+        put(run, "seq-read", Unit::BytesPerSecond, amount(rest, "/s").ok_or("no rate")?);
     } else if let Some(rest) = line.strip_prefix("Data OK:") {
         put(run, "data-ok", Unit::Bytes, sectors(rest).ok_or("no number of sectors")? * 512.0);
     } else if let Some(rest) = line.strip_prefix("Data LOST:") {
@@ -139,16 +140,18 @@ fn verdict(run: &mut Run, text: String, name: &str, value: f64) {
 
 /// f3probe's verdict on a device, and its measurements. Returns the same as [`entry`].
 fn probe(run: &mut Run, line: &str) -> Result<bool, String> {
-    for (words, real) in [("Good news: The device `", true), ("Bad news: The device `", false)] {
+    for (words, is_real) in [("Good news: The device `", true), ("Bad news: The device `", false)] {
         let Some(rest) = line.strip_prefix(words) else { continue };
-        let (path, said) = rest.split_once('\'').unwrap_or((rest, ""));
+        let (path, remark) = rest.split_once('\'').unwrap_or((rest, ""));
         run.target.kind = TargetKind::Device;
         run.target.path = Some(path.to_string());
         run.target.spec = path.to_string();
-        let text = match real {
-            true => "the device is genuine",
-            false if said.contains("damaged") => "the device is damaged",
-            false => "the device is counterfeit",
+        let text = if is_real {
+            "the device is genuine"
+        } else if remark.contains("damaged") {
+            "the device is damaged"
+        } else {
+            "the device is counterfeit"
         };
         run.verdicts.push(Verdict::new(VerdictKind::F3, text));
         return Ok(true);

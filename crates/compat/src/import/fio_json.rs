@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::fio_names::{
     self, DIRECTIONS, Flushes, Job, MIXED, drive, engine_depth, notes, put_flushes,
 };
-use super::found::{self, Shape, Side, put_side, run};
+use super::found::{self, SideFigures, WorkloadShape, put_side, run};
 use super::json;
 use super::lines::{ImportError, Lines, size};
 
@@ -23,18 +23,20 @@ fn is_run(value: &Value) -> bool {
 }
 
 /// Whether fio's JSON begins on the current line, or another JSON that contains fio's.
+/// fio's name in its output.
+const VERSION_KEY: &str = "\"fio version\"";
+
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     if !lines.peek().is_some_and(|line| line.contains('{')) {
         return false;
     }
-    let is_fio = |text: &String| text.contains("\"fio version\"");
     match json::objects(lines) {
-        Some((objects, _)) => objects.iter().any(is_fio),
+        Some((objects, _)) => objects.iter().any(|object| object.contains(VERSION_KEY)),
         // fio prints its version first. An object within another that does not end is no result.
         None => {
             let mut ahead = lines.clone();
-            let first = [ahead.next(), ahead.next()];
-            json::is_cut(lines) && first.iter().flatten().any(|line| is_fio(&line.to_string()))
+            let keys = [ahead.next(), ahead.next()];
+            json::is_cut(lines) && keys.iter().flatten().any(|line| line.contains(VERSION_KEY))
         }
     }
 }
@@ -62,7 +64,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 
 fn record(document: &Value, begin: usize) -> Option<Run> {
     let ours = document["ssdyno"]["version"].as_str();
-    let own = ours.is_some();
+    let is_own = ours.is_some();
     let mut run = match ours {
         Some(ours) => run("fio", OWN_FIO, Some(ours.to_string()), begin),
         None => {
@@ -75,7 +77,7 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
     let jobs = document.get("jobs").or(document.get("client_stats"))?.as_array()?;
     let global = document["global options"].as_object();
     for entry in jobs.iter().filter(|job| job["jobname"] != "All clients") {
-        job(&mut run, entry, global, own);
+        job(&mut run, entry, global, is_own);
     }
     began(&mut run, document);
     if let Some([disk]) = document["disk_util"].as_array().map(Vec::as_slice) {
@@ -86,24 +88,22 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
 }
 
 /// The options of a job, which override the global ones and fio's defaults.
-struct Options<'a>(Option<&'a Map<String, Value>>, Option<&'a Map<String, Value>>);
+struct JobOptions<'a>(Option<&'a Map<String, Value>>, Option<&'a Map<String, Value>>);
 
-impl<'a> Options<'a> {
+impl<'a> JobOptions<'a> {
     fn get(&self, names: &[&str]) -> Option<&'a str> {
-        let find = |map: Option<&'a Map<String, Value>>| {
-            names.iter().find_map(|name| map?.get(*name)?.as_str())
-        };
-        find(self.0).or_else(|| find(self.1))
+        let mut maps = [self.0, self.1].into_iter().flatten();
+        maps.find_map(|map| names.iter().find_map(|name| map.get(*name)?.as_str()))
     }
 }
 
 /// Adds the results of a job. `own`: the output is that of `ssdyno fio`.
 fn job(run: &mut Run, entry: &Value, global: Option<&Map<String, Value>>, own: bool) {
-    let options = Options(entry["job options"].as_object(), global);
-    let known = options.0.is_some() || options.1.is_some();
+    let options = JobOptions(entry["job options"].as_object(), global);
+    let has_options = options.0.is_some() || options.1.is_some();
     let name = entry["jobname"].as_str().unwrap_or("unknown");
     found::title(run, name);
-    let mut job = known.then(|| job_options(&options));
+    let mut job = has_options.then(|| job_options(&options));
     if let Some(job) = &mut job {
         engine_depth(run, job, &depths(&entry["iodepth_level"]));
     }
@@ -114,7 +114,7 @@ fn job(run: &mut Run, entry: &Value, global: Option<&Map<String, Value>>, own: b
     for (i, side) in sides.into_iter().enumerate() {
         // The sum of directions that are listed as well is no further figure.
         let Some(side) = side.filter(|_| i != MIXED || !has_parts) else { continue };
-        let (shape, word) = fio_names::shape(job.as_ref(), i, &Shape::default());
+        let (shape, word) = fio_names::shape(job.as_ref(), i, &WorkloadShape::default());
         let (measured, histogram) = measured(side, own);
         let metric = put_side(run, &shape, word, &measured);
         if let Some(service) = histogram {
@@ -124,7 +124,7 @@ fn job(run: &mut Run, entry: &Value, global: Option<&Map<String, Value>>, own: b
         run.seconds = Some(run.seconds.unwrap_or(0.0).max(seconds));
     }
     put_flushes(run, flushes(&entry["sync"]));
-    if known {
+    if has_options {
         run.target.direct = Some(options.get(&["direct"]) == Some("1"));
         run.target.spec = options.get(&["filename", "directory"]).unwrap_or(name).to_string();
     }
@@ -138,7 +138,7 @@ fn did_io(side: &Value) -> bool {
     ["bw", "iops", "total_ios"].iter().any(|name| number(side, name) > Some(0.0))
 }
 
-fn job_options(options: &Options<'_>) -> Job {
+fn job_options(options: &JobOptions<'_>) -> Job {
     let rw = options.get(&["rw", "readwrite"]).unwrap_or("read");
     let several = ["bsrange", "blocksize_range", "bssplit"].iter();
     let fixed = several.clone().all(|name| options.get(&[name]).is_none());
@@ -154,12 +154,12 @@ fn job_options(options: &Options<'_>) -> Job {
 }
 
 /// Block sizes of reads, writes and trims: `4k`, `4k,8k`; a missing one is that before it.
-fn block_sizes(options: &Options<'_>) -> [Option<u64>; 3] {
+fn block_sizes(options: &JobOptions<'_>) -> [Option<u64>; 3] {
     let mut parts = options.get(&["bs", "blocksize"]).unwrap_or("4k").split(',');
-    let mut last = "4k";
+    let mut previous = "4k";
     [(); 3].map(|()| {
-        last = parts.next().filter(|part| !part.is_empty()).unwrap_or(last);
-        size(last).filter(|bytes| *bytes > 0)
+        previous = parts.next().filter(|part| !part.is_empty()).unwrap_or(previous);
+        size(previous).filter(|bytes| *bytes > 0)
     })
 }
 
@@ -185,7 +185,7 @@ fn number(value: &Value, name: &str) -> Option<f64> {
     value.get(name)?.as_f64()
 }
 
-fn measured(side: &Value, own: bool) -> (Side, Option<Histogram>) {
+fn measured(side: &Value, own: bool) -> (SideFigures, Option<Histogram>) {
     let (bytes, mut nanoseconds) = (number(side, "bw_bytes"), side.get("clat_ns"));
     // In ssdyno's output, `clat_ns` and `lat_ns` are the same times, but only those whose
     // percentiles were requested have any.
@@ -196,14 +196,14 @@ fn measured(side: &Value, own: bool) -> (Side, Option<Histogram>) {
     let latency = nanoseconds.or(side.get("clat")).unwrap_or(&Value::Null);
     let scale = if nanoseconds.is_some() { 1.0 } else { 1e3 };
     // With gtod_reduce, fio measures no latency and reports zeros.
-    let timed = number(latency, "max").filter(|max| *max > 0.0);
-    let side = Side {
+    let max_ns = number(latency, "max").filter(|max| *max > 0.0);
+    let side = SideFigures {
         bytes_per_s: bytes.or(kib),
         iops: number(side, "iops"),
         operations: side["total_ios"].as_u64(),
-        min_ns: number(latency, "min").filter(|_| timed.is_some()).map(|min| min * scale),
-        max_ns: timed.map(|max| max * scale),
-        percentiles: if timed.is_some() { percentiles(latency, scale) } else { Vec::new() },
+        min_ns: number(latency, "min").filter(|_| max_ns.is_some()).map(|min| min * scale),
+        max_ns: max_ns.map(|max| max * scale),
+        percentiles: if max_ns.is_some() { percentiles(latency, scale) } else { Vec::new() },
         submission: side.get("slat_ns").map_or_else(Vec::new, |slat| percentiles(slat, 1.0)),
     };
     (side, bins(latency))

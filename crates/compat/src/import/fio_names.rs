@@ -5,7 +5,7 @@
 
 use record::{DriveIdentity, Finding, FindingKind, Level, MetricKey, Run, Statistic, Unit};
 
-use super::found::{Shape, note, put, put_quantiles};
+use super::found::{WorkloadShape, note, put, put_quantiles};
 
 /// Directions in fio's order. `mixed` is the sum of the others (`--unified_rw_reporting`).
 pub(crate) const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "mixed"];
@@ -26,21 +26,25 @@ pub(crate) struct Job {
 }
 
 /// The shape of a job's figures in a direction, and the word for the direction.
-pub(crate) fn shape(job: Option<&Job>, direction: usize, bare: &Shape) -> (Shape, &'static str) {
+pub(crate) fn shape(
+    job: Option<&Job>,
+    direction: usize,
+    bare: &WorkloadShape,
+) -> (WorkloadShape, &'static str) {
     let Some(job) = job else {
         let word = if direction == MIXED { "both" } else { DIRECTIONS[direction] };
         return (bare.clone(), word);
     };
     let is_mix = job.rw.ends_with("rw") || job.rw == "readwrite" || job.rw.ends_with("trimwrite");
     // The sum of one direction is that direction.
-    let only = DIRECTIONS[..MIXED].iter().position(|word| job.rw.ends_with(word));
-    let sum = if is_mix { None } else { only };
+    let single = DIRECTIONS[..MIXED].iter().position(|word| job.rw.ends_with(word));
+    let sum = if is_mix { None } else { single };
     let side = if direction == MIXED { sum } else { Some(direction) };
     let block = match side {
         Some(side) => job.blocks[side],
         None => job.blocks[0].filter(|bytes| job.blocks[1] == Some(*bytes)),
     };
-    let shape = Shape {
+    let shape = WorkloadShape {
         random: job.rw.starts_with("rand"),
         mixed: is_mix,
         block_bytes: block,
@@ -58,18 +62,18 @@ const SYNCHRONOUS: [&str; 6] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "
 /// percent of the depths up to 1, 2, 4, 8, 16 and 32, and of those above.
 pub(crate) fn engine_depth(run: &mut Run, job: &mut Job, depths: &[f64]) {
     let Some(asked) = job.depth.filter(|depth| *depth > 1) else { return };
-    let most = depths.iter().rposition(|share| *share > 0.0).map(|i| 1u32 << i.min(30));
+    let deepest = depths.iter().rposition(|share| *share > 0.0).map(|i| 1u32 << i.min(30));
     let is_synchronous = job.engine.as_deref().is_some_and(|e| SYNCHRONOUS.contains(&e));
-    let reached = match most {
+    let depth = match deepest {
         _ if is_synchronous => 1,
         // The last share is of 64 and more.
         Some(64) | None => return,
         // A share covers the depths above half of its own; the depth asked for is one of them.
-        Some(most) if most >= asked => return,
-        Some(most) => most,
+        Some(deepest) if deepest >= asked => return,
+        Some(deepest) => deepest,
     };
-    job.depth = Some(reached);
-    let text = format!("iodepth={asked} was asked for, at most {reached} was in flight");
+    job.depth = Some(depth);
+    let text = format!("iodepth={asked} was asked for, at most {depth} was in flight");
     if !run.warnings.iter().any(|w| w.kind == FindingKind::DepthIsAFiction && w.text == text) {
         run.warnings.push(Finding::new(FindingKind::DepthIsAFiction, Level::Warn, text));
     }
@@ -90,10 +94,12 @@ pub(crate) fn put_flushes(run: &mut Run, flushes: Option<Flushes>) {
     let Some(flushes) = flushes.filter(|flushes| flushes.max_ns.is_some_and(|ns| ns > 0.0)) else {
         return;
     };
-    let is_taken =
-        |run: &Run, name: &str| run.metrics.iter().any(|m| m.name.split('.').next() == Some(name));
     let names = std::iter::once("flush".to_string()).chain((2..).map(|i| format!("flush-job{i}")));
-    let Some(name) = { names }.find(|name| !is_taken(run, name)) else { return };
+    let Some(name) = { names }
+        .find(|name| run.metrics.iter().all(|metric| metric.name.split('.').next() != Some(name)))
+    else {
+        return;
+    };
     let key = MetricKey::parse(&name);
     put_quantiles(run, &key, &flushes.percentiles, flushes.operations);
     for (statistic, ns) in [

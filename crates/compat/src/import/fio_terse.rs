@@ -9,7 +9,7 @@ use record::{IoErrors, Run};
 
 use super::fio_json;
 use super::fio_names::{DIRECTIONS, MIXED, notes};
-use super::found::{self, Shape, Side, put_side, run};
+use super::found::{self, SideFigures, WorkloadShape, put_side, run};
 use super::lines::{ImportError, Lines};
 
 /// Fields of a direction: amount, rate, IOPS and time, submission, completion, percentiles, total,
@@ -25,12 +25,12 @@ const PERCENTILES: usize = 20;
 const LAST_FIELDS: usize = 5 + 7 + 10 + 12;
 
 /// A line of terse output.
-struct Job<'a> {
+struct TerseJob<'a> {
     version: Option<&'a str>,
     name: &'a str,
     group: &'a str,
     error: u64,
-    sides: Vec<(usize, Side, f64)>,
+    sides: Vec<(usize, SideFigures, f64)>,
 }
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
@@ -80,11 +80,11 @@ fn is_repeated(lines: &Lines<'_>) -> bool {
     fio_json::begins(&ahead) || ahead.peek().is_some_and(|line| line.contains(": (groupid="))
 }
 
-fn enter(run: &mut Run, job: &Job<'_>) {
+fn enter(run: &mut Run, job: &TerseJob<'_>) {
     found::title(run, job.name);
     for (direction, side, seconds) in &job.sides {
         let word = if *direction == MIXED { "both" } else { DIRECTIONS[*direction] };
-        put_side(run, &Shape::default(), word, side);
+        put_side(run, &WorkloadShape::default(), word, side);
         run.seconds = Some(run.seconds.unwrap_or(0.0).max(*seconds));
     }
     if job.error > 0 {
@@ -92,7 +92,7 @@ fn enter(run: &mut Run, job: &Job<'_>) {
     }
 }
 
-fn job<'a>(format: u8, fields: &[&'a str]) -> Option<Job<'a>> {
+fn job<'a>(format: u8, fields: &[&'a str]) -> Option<TerseJob<'a>> {
     let (version, fields) = match fields {
         [version, fields @ ..] if format > 2 => (version.strip_prefix("fio-"), fields),
         fields => (None, fields),
@@ -100,7 +100,7 @@ fn job<'a>(format: u8, fields: &[&'a str]) -> Option<Job<'a>> {
     let [name, group, error, sides @ ..] = fields else { return None };
     let mut sides = sides;
     let width = if format == 5 { FIELDS + MORE_FIELDS } else { FIELDS };
-    let mut job = Job { version, name, group, error: error.parse().ok()?, sides: Vec::new() };
+    let mut job = TerseJob { version, name, group, error: error.parse().ok()?, sides: Vec::new() };
     let mut blocks = Vec::new();
     // The field after the directions is the share of the processor's time in user mode.
     while sides.first().is_some_and(|field| !field.ends_with('%')) {
@@ -110,14 +110,14 @@ fn job<'a>(format: u8, fields: &[&'a str]) -> Option<Job<'a>> {
     }
     // One block is the sum of all directions (`--unified_rw_reporting`); a fourth is that sum after
     // its parts.
-    let first = if blocks.len() == 1 { MIXED } else { 0 };
+    let start = if blocks.len() == 1 { MIXED } else { 0 };
     let parts = blocks.into_iter().take(MIXED).enumerate();
-    job.sides = parts.filter_map(|(i, side)| side.map(|(s, sec)| (first + i, s, sec))).collect();
+    job.sides = parts.filter_map(|(i, side)| side.map(|(s, sec)| (start + i, s, sec))).collect();
     (sides.len() >= LAST_FIELDS).then_some(job)
 }
 
 /// The results of a direction and its seconds; `Some(None)` if it did no I/O.
-fn side(fields: &[&str]) -> Option<Option<(Side, f64)>> {
+fn side(fields: &[&str]) -> Option<Option<(SideFigures, f64)>> {
     let value = |i: usize| fields.get(i)?.parse::<f64>().ok().filter(|n| *n >= 0.0);
     let (kib, rate_kib, iops, ms) = (value(0)?, value(1)?, value(2)?, value(3)?);
     let min_us = value(8)?;
@@ -140,15 +140,15 @@ fn side(fields: &[&str]) -> Option<Option<(Side, f64)>> {
         percentiles.clear();
     }
     let seconds = ms / 1e3;
-    let counted = (ms > 0.0).then(|| kib * 1024.0 / seconds);
+    let per_s = (ms > 0.0).then(|| kib * 1024.0 / seconds);
     let is_timed = max_us > 0.0;
-    let side = Side {
-        bytes_per_s: counted.or(Some(rate_kib * 1024.0)),
+    let side = SideFigures {
+        bytes_per_s: per_s.or(Some(rate_kib * 1024.0)),
         iops: Some(iops),
         min_ns: is_timed.then_some(min_us * 1e3),
         max_ns: is_timed.then_some(max_us * 1e3),
         percentiles: if is_timed { percentiles } else { Vec::new() },
-        ..Side::default()
+        ..SideFigures::default()
     };
     Some(Some((side, seconds)))
 }

@@ -10,7 +10,7 @@ use record::{FindingKind, IoErrors, OWN_FIO, Run};
 
 use super::fio_body::Body;
 use super::fio_names::{self, Job, drive, engine_depth, notes};
-use super::found::{self, Shape, ctime, moment, note, put_side, run};
+use super::found::{self, WorkloadShape, ctime, moment, note, put_side, run};
 use super::lines::{ImportError, Lines, after, number_after, size};
 use super::{fio_json, fio_terse};
 
@@ -50,7 +50,7 @@ fn blocks(text: &str) -> [Option<u64>; 3] {
 }
 
 /// First line of a result: `mix: (groupid=0, jobs=1): err= 0: pid=3879: Tue Oct  3 18:09:33 2023`.
-struct Heading<'a> {
+struct JobHeading<'a> {
     name: &'a str,
     jobs: u64,
     errors: u64,
@@ -58,10 +58,10 @@ struct Heading<'a> {
     time: Option<&'a str>,
 }
 
-fn heading(line: &str) -> Option<Heading<'_>> {
+fn heading(line: &str) -> Option<JobHeading<'_>> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let (pid, time) = after(rest, "pid=").and_then(|rest| rest.split_once(": ")).unzip();
-    let heading = Heading {
+    let heading = JobHeading {
         name: name.trim(),
         jobs: number_after(rest, "jobs=")? as u64,
         errors: number_after(rest, "err=").unwrap_or(0.0) as u64,
@@ -180,7 +180,7 @@ fn one(
     lines: &mut Lines<'_>,
     run: &mut Run,
     defined: Option<&Defined>,
-    heading: &Heading<'_>,
+    heading: &JobHeading<'_>,
 ) -> Result<(), ImportError> {
     let mut body = Body::default();
     while let Some(line) = lines.peek().filter(|line| line.starts_with([' ', '\t'])) {
@@ -192,7 +192,7 @@ fn one(
         job.jobs = heading.jobs.max(1);
         engine_depth(run, job, &body.depths);
     }
-    let bare = Shape { jobs: heading.jobs.max(1), ..Shape::default() };
+    let bare = WorkloadShape { jobs: heading.jobs.max(1), ..WorkloadShape::default() };
     for (direction, side, runtime) in body.sides() {
         let (shape, word) = fio_names::shape(job.as_ref(), direction, &bare);
         put_side(run, &shape, word, &side);
@@ -209,8 +209,8 @@ fn one(
 
 /// Sets the start of the run; the time on a result is its end.
 fn began(run: &mut Run, time: Option<&str>) {
-    let known = run.origin.as_ref().is_some_and(|o| o.start_known);
-    let Some(end) = time.and_then(ctime).filter(|_| !known) else { return };
+    let is_known = run.origin.as_ref().is_some_and(|o| o.start_known);
+    let Some(end) = time.and_then(ctime).filter(|_| !is_known) else { return };
     let seconds = jiff::SignedDuration::try_from_secs_f64(run.seconds.unwrap_or(0.0));
     let begin = seconds.ok().and_then(|seconds| end.checked_sub(seconds).ok());
     found::start(run, begin.map(moment));
@@ -221,10 +221,10 @@ fn statistics(lines: &mut Lines<'_>, run: &mut Run) {
     let mut disks = Vec::new();
     while let Some(line) = lines.peek() {
         let text = line.trim_start();
-        let known = ["Run status", "Disk stats", "READ:", "WRITE:", "TRIM:", "MIXED:"];
+        let titles = ["Run status", "Disk stats", "READ:", "WRITE:", "TRIM:", "MIXED:"];
         if let Some((disk, _)) = text.split_once(": ios=") {
             disks.push(disk.to_string());
-        } else if !text.is_empty() && !known.iter().any(|word| text.starts_with(word)) {
+        } else if !text.is_empty() && !titles.iter().any(|word| text.starts_with(word)) {
             break;
         }
         lines.next();

@@ -44,11 +44,11 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 /// `align 4194304  pre 1.2ms  on 1.6ms  post 1.1ms  diff 425µs`: a boundary and its four times.
 fn boundary(run: &mut Run, line: &str) -> Option<()> {
     let (bytes, _) = number(line.trim_start().strip_prefix("align ")?)?;
-    let at = MetricKey::of_words(&[&"boundary", &size_word(bytes as u64)]).to_string();
+    let boundary = MetricKey::of_words(&[&"boundary", &size_word(bytes as u64)]).to_string();
     for (word, name) in TIMES {
         let ns = line.split_once(word).and_then(|(_, rest)| time_ns(rest))?;
         // A negative difference is noise, and not a valid metric.
-        put(run, MetricKey::parse(name).within(&at), Unit::Nanoseconds, ns);
+        put(run, MetricKey::parse(name).within(&boundary), Unit::Nanoseconds, ns);
     }
     Some(())
 }

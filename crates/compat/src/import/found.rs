@@ -6,7 +6,7 @@ use record::{
     Unit, free_side_name, side_name,
 };
 
-/// A percentile with fewer operations beyond it is not imported (statistics: R9).
+/// A percentile with fewer operations beyond it is not imported: its interval would be too wide.
 const SAMPLES_BEYOND: f64 = 10.0;
 
 /// An empty record for a tool's result that begins at a line.
@@ -69,7 +69,7 @@ pub(crate) fn note(run: &mut Run, kind: FindingKind, text: impl Into<String>) {
 
 /// The shape of a workload, as far as known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct WorkloadShape {
     pub random: bool,
     pub mixed: bool,
     pub block_bytes: Option<u64>,
@@ -79,7 +79,7 @@ pub(crate) struct Shape {
     pub extra: Option<String>,
 }
 
-impl Shape {
+impl WorkloadShape {
     /// `rand-read-4KiB-q32`; only the direction if sizes are unknown.
     pub fn name(&self, direction: &str) -> String {
         let order = match (self.mixed, self.random) {
@@ -99,7 +99,7 @@ impl Shape {
 
 /// A tool's figures for one direction of one workload.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Side {
+pub(crate) struct SideFigures {
     pub bytes_per_s: Option<f64>,
     pub iops: Option<f64>,
     /// Operations, if counted.
@@ -108,15 +108,21 @@ pub(crate) struct Side {
     pub max_ns: Option<f64>,
     /// Share (0 to 1) and nanoseconds, of completion.
     pub percentiles: Vec<(f64, f64)>,
-    /// The same of submission.
     pub submission: Vec<(f64, f64)>,
 }
 
 /// Adds the rate and the latencies of one direction. A name already taken gets a suffix. Returns
 /// the name used.
-pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Side) -> String {
+pub(crate) fn put_side(
+    run: &mut Run,
+    shape: &WorkloadShape,
+    direction: &str,
+    side: &SideFigures,
+) -> String {
     let name = free_side_name(
-        |extra| Shape { extra: extra.or(shape.extra.clone()), ..shape.clone() }.name(direction),
+        |extra| {
+            WorkloadShape { extra: extra.or(shape.extra.clone()), ..shape.clone() }.name(direction)
+        },
         |name| run.metric(name).is_some(),
     );
     let rate = if shape.in_operations() { side.iops } else { side.bytes_per_s };
@@ -181,12 +187,12 @@ mod tests {
 
     #[test]
     fn names_match_ssdynos_metrics() {
-        let mut shape = Shape {
+        let mut shape = WorkloadShape {
             random: true,
             block_bytes: Some(4096),
             depth: Some(32),
             jobs: 1,
-            ..Shape::default()
+            ..WorkloadShape::default()
         };
         assert_eq!(shape.name("read"), "rand-read-4KiB-q32");
         (shape.jobs, shape.mixed) = (4, true);
@@ -197,10 +203,19 @@ mod tests {
 
     #[test]
     fn a_percentile_of_too_few_operations_is_omitted() {
-        let shape =
-            Shape { random: true, block_bytes: Some(4096), depth: Some(1), ..Shape::default() };
+        let shape = WorkloadShape {
+            random: true,
+            block_bytes: Some(4096),
+            depth: Some(1),
+            ..WorkloadShape::default()
+        };
         let percentiles = vec![(0.5, 1e3), (0.99, 2e3), (0.999, 3e3)];
-        let side = Side { iops: Some(1.0), operations: Some(2000), percentiles, ..Side::default() };
+        let side = SideFigures {
+            iops: Some(1.0),
+            operations: Some(2000),
+            percentiles,
+            ..SideFigures::default()
+        };
         let mut found = run("fio", "fio", None, 1);
         put_side(&mut found, &shape, "read", &side);
         let names: Vec<_> = found.metrics.iter().map(|m| m.name.as_str()).collect();

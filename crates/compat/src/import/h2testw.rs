@@ -111,8 +111,8 @@ fn entry(run: &mut Run, line: &str) -> Result<(), String> {
 
 /// The verdict of a protocol with losses.
 fn judge(run: &mut Run) {
-    let lost = run.metric("data-lost").and_then(|metric| metric.value);
-    if let Some(bytes) = lost.filter(|bytes| *bytes > 0.0) {
+    let lost_bytes = run.metric("data-lost").and_then(|metric| metric.value);
+    if let Some(bytes) = lost_bytes.filter(|bytes| *bytes > 0.0) {
         verdict(run, "content was lost", bytes);
     }
 }

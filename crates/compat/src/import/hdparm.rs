@@ -12,7 +12,7 @@ fn device(line: &str) -> Option<&str> {
 }
 
 /// What a line measured.
-struct Timing<'a> {
+struct HdparmTiming<'a> {
     name: String,
     /// Whether the page cache was bypassed; unknown for reads from a cache.
     direct: Option<bool>,
@@ -20,7 +20,7 @@ struct Timing<'a> {
 }
 
 /// `Timing O_DIRECT disk reads (offset 4 GB): 300 MB in  3.00 seconds = 100.00 MB/sec`.
-fn timing(line: &str) -> Option<Timing<'_>> {
+fn timing(line: &str) -> Option<HdparmTiming<'_>> {
     let (label, rest) = line.trim().strip_prefix("Timing ")?.split_once(':')?;
     let (words, offset) = label.split_once(" (offset ").unwrap_or((label, ""));
     let (words, is_direct) =
@@ -36,7 +36,7 @@ fn timing(line: &str) -> Option<Timing<'_>> {
         None if offset.is_empty() => name.to_string(),
         None => return None,
     };
-    Some(Timing { name, direct, rest })
+    Some(HdparmTiming { name, direct, rest })
 }
 
 /// Bytes per second after the `=` of a line.
@@ -84,7 +84,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         run.target.kind = TargetKind::Device;
     }
     while let Some(line) = lines.peek() {
-        let Some(Timing { name, direct, rest }) = timing(line) else {
+        let Some(HdparmTiming { name, direct, rest }) = timing(line) else {
             if !is_error(line) {
                 break;
             }

@@ -3,7 +3,7 @@
 
 use record::{MetricKey, Run, Statistic, Unit};
 
-use super::found::{Shape, Side, put, put_side, run};
+use super::found::{SideFigures, WorkloadShape, put, put_side, run};
 use super::lines::{ImportError, Lines, number, unit_scale};
 
 /// The target on the heading: `--- . (ext4 /dev/vda 252.0 GiB) ioping statistics ---`.
@@ -28,14 +28,14 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     }
     let times = lines.next().and_then(times).ok_or_else(|| lines.wrong("no times of ioping"))?;
     (side.min_ns, side.max_ns) = (Some(times[0]), Some(times[2]));
-    let name = put_side(&mut run, &Shape::default(), direction, &side);
+    let name = put_side(&mut run, &WorkloadShape::default(), direction, &side);
     let key = MetricKey::parse(&name).with(Statistic::Mean);
     put(&mut run, key, Unit::Nanoseconds, times[1]);
     Ok(vec![run])
 }
 
 /// `2 requests completed in 534.9 us, 8 KiB read, 3.74 k iops, 14.6 MiB/s`.
-fn completed(line: &str) -> Option<(&'static str, Side)> {
+fn completed(line: &str) -> Option<(&'static str, SideFigures)> {
     let (_, rest) = line.split_once(" requests completed in ")?;
     let parts: Vec<&str> = rest.split(", ").collect();
     // Versions before 0.9 print no amount, and so no direction.
@@ -58,7 +58,8 @@ fn completed(line: &str) -> Option<(&'static str, Side)> {
     };
     let (rate, unit) = number(rate)?;
     let rate = rate * unit_scale(unit)?;
-    let side = Side { iops: Some(iops * scale), bytes_per_s: Some(rate), ..Side::default() };
+    let side =
+        SideFigures { iops: Some(iops * scale), bytes_per_s: Some(rate), ..SideFigures::default() };
     Some((direction, side))
 }
 

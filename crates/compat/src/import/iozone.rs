@@ -14,7 +14,7 @@ use super::lines::{ImportError, Lines, after, number, number_after};
 use crate::iozone::{REPORTS, TITLE, letters};
 
 /// File size and record size in KiB, figure and value.
-type Cell = (u64, u64, IozoneFigure, f64);
+type IozoneCell = (u64, u64, IozoneFigure, f64);
 
 /// What the values of a table are.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -29,7 +29,7 @@ enum Output {
 
 /// What iozone says about its run before the figures.
 #[derive(Default)]
-struct Facts {
+struct IozoneFacts {
     output: Output,
     /// File size and record size of -t, in bytes.
     sizes: Option<(u64, u64)>,
@@ -92,21 +92,21 @@ fn is_continuation(line: &str) -> bool {
         "\"  ",
     ];
     let line = line.trim();
-    let known = line.is_empty() || words.iter().any(|word| line.starts_with(word));
-    known || is_heading(line) || report(line).is_some()
+    let is_known = line.is_empty() || words.iter().any(|word| line.starts_with(word));
+    is_known || is_heading(line) || report(line).is_some()
 }
 
 /// The figure of a -R table, by its heading. Versions differ in case.
 fn report(line: &str) -> Option<IozoneFigure> {
     let line = line.trim().strip_prefix('"')?.strip_suffix('"')?;
-    let found = REPORTS.iter().position(|words| words.eq_ignore_ascii_case(line));
-    found.map(|column| IozoneFigure::ALL[column])
+    let report = REPORTS.iter().position(|words| words.eq_ignore_ascii_case(line));
+    report.map(|column| IozoneFigure::ALL[column])
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
     let mut run = run("iozone", "iozone", None, begin);
-    let mut facts = Facts::default();
+    let mut facts = IozoneFacts::default();
     let (mut table, mut sheets) = (Vec::new(), Vec::new());
     while let Some(line) = lines.peek() {
         let read = !table.is_empty() || !sheets.is_empty() || !run.metrics.is_empty();
@@ -166,7 +166,12 @@ fn throughput(line: &str) -> Option<(u32, &str, &str)> {
 }
 
 /// Adds a rate of -t. Returns whether it was understood.
-fn put_throughput(run: &mut Run, facts: &Facts, (count, label): (u32, &str), rest: &str) -> bool {
+fn put_throughput(
+    run: &mut Run,
+    facts: &IozoneFacts,
+    (count, label): (u32, &str),
+    rest: &str,
+) -> bool {
     let name = WORKERS.iter().find(|(words, _)| *words == label).map(|(_, name)| *name);
     let Some((name, (value, unit))) = name.zip(number(rest)) else { return false };
     let key = match facts.sizes {
@@ -182,7 +187,7 @@ fn put_throughput(run: &mut Run, facts: &Facts, (count, label): (u32, &str), res
     true
 }
 
-fn fact(run: &mut Run, facts: &mut Facts, line: &str) {
+fn fact(run: &mut Run, facts: &mut IozoneFacts, line: &str) {
     let line = line.trim();
     if let Some(output) = mode(line) {
         facts.output = output;
@@ -202,8 +207,9 @@ fn fact(run: &mut Run, facts: &mut Facts, line: &str) {
         .find_map(|what| line.strip_prefix("Each ")?.strip_prefix(what)?.strip_prefix(" writes a "))
     {
         let sizes = number(rest).zip(number_after(rest, " file in "));
-        let bytes = |kib: f64| (kib as u64).saturating_mul(1024);
-        facts.sizes = sizes.map(|((file, _), record)| (bytes(file), bytes(record)));
+        facts.sizes = sizes.map(|((file, _), record)| {
+            [file, record].map(|kib| (kib as u64).saturating_mul(1024)).into()
+        });
     } else if let Some(time) = line.strip_prefix("Run began:").and_then(ctime) {
         found::start(run, Some(moment(time)));
     } else if let (Some(version), Some(origin)) =
@@ -217,18 +223,18 @@ fn rows(
     lines: &mut Lines<'_>,
     heading: &str,
     run: &Run,
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<IozoneCell>,
 ) -> Result<(), ImportError> {
     let ends = ends(heading);
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
-    let asked = tests_asked(command);
+    let tests = tests_asked(command);
     while let Some(line) = lines.peek() {
         let line = line.trim_end();
         if !line.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
             break;
         }
         lines.next();
-        let row = by_column(line, &ends).or_else(|| in_order(line, asked.as_deref()));
+        let row = by_column(line, &ends).or_else(|| in_order(line, tests.as_deref()));
         cells.extend(row.ok_or_else(|| lines.wrong("not a row of iozone's table"))?);
     }
     Ok(())
@@ -237,8 +243,8 @@ fn rows(
 /// The words of a line, with their end columns.
 fn words(line: &str) -> Vec<(&str, usize)> {
     let start = line.as_ptr() as usize;
-    let end = |word: &str| word.as_ptr() as usize - start + word.len();
-    line.split_whitespace().map(|word| (word, end(word))).collect()
+    let words = line.split_whitespace();
+    words.map(|word| (word, word.as_ptr() as usize - start + word.len())).collect()
 }
 
 /// The end columns of the figures' headings, counted from the end of the record size's.
@@ -249,27 +255,27 @@ fn ends(heading: &str) -> Vec<usize> {
 }
 
 /// Values by column. Leading blanks may be missing; blanks between values may not.
-fn by_column(line: &str, ends: &[usize]) -> Option<Vec<Cell>> {
+fn by_column(line: &str, ends: &[usize]) -> Option<Vec<IozoneCell>> {
     let words = words(line);
     let [(file, first), (record, second), values @ ..] = words.as_slice() else { return None };
     (second - first == 8 && !values.is_empty()).then_some(())?;
     let (file, record) = (file.parse().ok()?, record.parse().ok()?);
-    let cell = |(word, end): &(&str, usize)| {
+    let cells = values.iter().map(|(word, end)| {
         let column = ends.iter().position(|heading| heading.abs_diff(end - second) <= 1)?;
         Some((file, record, *IozoneFigure::ALL.get(column)?, rate(word)?))
-    };
-    values.iter().map(cell).collect()
+    });
+    cells.collect()
 }
 
 /// Values in order, if all columns are present or the command line identifies them.
-fn in_order(line: &str, asked: Option<&[IozoneFigure]>) -> Option<Vec<Cell>> {
+fn in_order(line: &str, asked: Option<&[IozoneFigure]>) -> Option<Vec<IozoneCell>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [file, record, values @ ..] = words.as_slice() else { return None };
     let (file, record) = (file.parse().ok()?, record.parse().ok()?);
     let figures = asked.unwrap_or(&IozoneFigure::ALL);
     (values.len() == figures.len() && !values.is_empty()).then_some(())?;
-    let cell = |(word, figure): (&&str, &IozoneFigure)| Some((file, record, *figure, rate(word)?));
-    values.iter().zip(figures).map(cell).collect()
+    let cells = values.iter().zip(figures);
+    cells.map(|(word, figure)| Some((file, record, *figure, rate(word)?))).collect()
 }
 
 fn rate(word: &str) -> Option<f64> {
@@ -290,7 +296,7 @@ fn tests_asked(command: &str) -> Option<Vec<IozoneFigure>> {
 fn sheet(
     lines: &mut Lines<'_>,
     figure: IozoneFigure,
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<IozoneCell>,
 ) -> Result<(), ImportError> {
     let quoted = |word: &str| word.trim_matches('"').parse::<u64>().ok();
     let heading = lines.next().unwrap_or_default();
@@ -309,18 +315,18 @@ fn sheet(
     Ok(())
 }
 
-fn enter(run: &mut Run, output: Output, cells: &[Cell]) {
+fn enter(run: &mut Run, output: Output, cells: &[IozoneCell]) {
     for (file, record, figure, value) in cells {
-        let bytes = |kib: &u64| kib.saturating_mul(1024);
+        let [file_bytes, record_bytes] = [file, record].map(|kib| kib.saturating_mul(1024));
         // iozone prints 0 for tests it skipped.
         if *value <= 0.0 {
             continue;
         }
-        let name = iozone_metric(bytes(file), bytes(record), figure.name());
+        let name = iozone_metric(file_bytes, record_bytes, figure.name());
         match output {
             Output::KibPerSecond => put(run, name, Unit::BytesPerSecond, value * 1024.0),
             Output::Operations => {
-                put(run, name, Unit::BytesPerSecond, value * bytes(record) as f64);
+                put(run, name, Unit::BytesPerSecond, value * record_bytes as f64);
             }
             Output::Microseconds => {
                 let key = MetricKey::parse(&name.to_string()).with(Statistic::Mean);

@@ -38,9 +38,9 @@ pub(super) fn is_cut(lines: &Lines<'_>) -> bool {
 
 /// The offset of the first object of a line, which ends the line or has a key behind it.
 fn start(line: &str) -> Option<usize> {
-    let at = line.find('{')?;
-    let next = line[at + 1..].trim_start();
-    (next.is_empty() || next.starts_with('"')).then_some(at)
+    let brace = line.find('{')?;
+    let tail = line[brace + 1..].trim_start();
+    (tail.is_empty() || tail.starts_with('"')).then_some(brace)
 }
 
 /// An object while its lines are collected.

@@ -58,7 +58,7 @@ impl<'a> Lines<'a> {
         let mut number = first;
         // Texts of old computers end all their lines so.
         let has_progress = text.contains('\n');
-        let line = |text: &'a str| {
+        let lines = text.split_inclusive(['\n', '\r']).map(|text| {
             let line = Line {
                 text: text.trim_end_matches(['\n', '\r']),
                 number,
@@ -67,9 +67,8 @@ impl<'a> Lines<'a> {
             };
             number += usize::from(text.ends_with('\n') || !has_progress);
             line
-        };
-        let lines = text.split_inclusive(['\n', '\r']).map(line).collect();
-        let mut lines = Lines { lines, dress: Rc::default(), at: 0 };
+        });
+        let mut lines = Lines { lines: lines.collect(), dress: Rc::default(), at: 0 };
         lines.settle_seen();
         lines
     }
@@ -123,8 +122,8 @@ impl<'a> Lines<'a> {
     /// The line `back` lines before the current one.
     pub fn before(&self, back: usize) -> Option<&'a str> {
         let from = self.at.saturating_sub(FOREIGN);
-        let mut seen = (from..self.at).rev().filter_map(|at| self.line(at));
-        seen.nth(back.checked_sub(1)?)
+        let mut earlier = (from..self.at).rev().filter_map(|at| self.line(at));
+        earlier.nth(back.checked_sub(1)?)
     }
 
     /// Number of the current line in its file, from 1.
@@ -163,8 +162,8 @@ impl<'a> Lines<'a> {
 
     /// An error at the line before the current one.
     pub fn wrong(&self, why: impl Into<String>) -> ImportError {
-        let before = (0..self.at.min(self.lines.len())).rev().find(|at| self.line(*at).is_some());
-        self.wrong_line(before.unwrap_or(self.at), why)
+        let earlier = (0..self.at.min(self.lines.len())).rev().find(|at| self.line(*at).is_some());
+        self.wrong_line(earlier.unwrap_or(self.at), why)
     }
 
     /// An error at a line number.
@@ -174,8 +173,8 @@ impl<'a> Lines<'a> {
 
     fn wrong_line(&self, at: usize, why: impl Into<String>) -> ImportError {
         let (line, text) = self.lines.get(at).map_or((self.number(), ""), |l| (l.number, l.text));
-        let shown = text.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
-        ImportError { line, text: shown, why: why.into() }
+        let excerpt = text.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
+        ImportError { line, text: excerpt, why: why.into() }
     }
 }
 

@@ -217,7 +217,7 @@ fn listed(
     let text = plain::plain(text);
     let mut lines = Lines::new(&text, first);
     let (mut results, mut section) = (Vec::new(), 0);
-    let mut last = Dress::default();
+    let mut dress = Dress::default();
     while let Some(line) = lines.peek() {
         if line.trim().is_empty() {
             lines.next();
@@ -225,10 +225,10 @@ fn listed(
             // A whole object on one line may look like a line of its text.
             results.extend(within);
             lines = end;
-        } else if let Some((runs, view, end)) = result(&lines, formats, &last)? {
+        } else if let Some((runs, view, end)) = result(&lines, formats, &dress)? {
             results.extend(runs);
             view.take(&end);
-            last = view.dress();
+            dress = view.dress();
             lines.settle_seen();
         } else {
             if is_heading(line) {
@@ -278,12 +278,12 @@ fn result<'a>(
             // No runs: lines that announce a result in another format.
             Ok(runs) => {
                 let is_interrupted = is_guess && view.has_foreign(&end);
-                let list = |run| Listed { format: format.name, run };
-                let read = (runs.into_iter().map(list).collect(), view, end);
+                let runs = runs.into_iter().map(|run| Listed { format: format.name, run });
+                let records = (runs.collect(), view, end);
                 if !is_interrupted {
-                    return Ok(Some(read));
+                    return Ok(Some(records));
                 }
-                interrupted.get_or_insert(read);
+                interrupted.get_or_insert(records);
             }
             Err(error) if failure.as_ref().is_none_or(|failure| failure.line < error.line) => {
                 failure = Some(error);
@@ -299,18 +299,19 @@ fn result<'a>(
 
 /// The ways to undress the current line, each with whether it is a guess: that of the result before,
 /// what its neighbours share, what is usual.
-fn dresses(lines: &Lines<'_>, last: &Dress) -> impl Iterator<Item = (Dress, bool)> {
-    let last = (*last != Dress::default()).then(|| (last.clone(), false));
-    let open = |lines: &Lines<'_>| {
+fn dresses(lines: &Lines<'_>, earlier: &Dress) -> impl Iterator<Item = (Dress, bool)> {
+    let earlier = (*earlier != Dress::default()).then(|| (earlier.clone(), false));
+    let candidates = |lines: &Lines<'_>| {
         let shared = worn::candidates(lines).into_iter().map(|dress| (dress, true));
         let usual = Dress::candidates(lines.peek().unwrap_or_default());
         shared.chain(usual.into_iter().map(|dress| (dress, false)))
     };
-    let closed = worn::closing(lines).map(|mark| {
-        let closed = lines.dressed(Dress { end: Some(mark), ..Dress::default() });
-        open(&closed).map(move |(dress, is_guess)| (Dress { end: Some(mark), ..dress }, is_guess))
+    let with_end = worn::closing(lines).map(|mark| {
+        let lines = lines.dressed(Dress { end: Some(mark), ..Dress::default() });
+        candidates(&lines)
+            .map(move |(dress, is_guess)| (Dress { end: Some(mark), ..dress }, is_guess))
     });
-    last.into_iter().chain(closed.into_iter().flatten()).chain(open(lines))
+    earlier.into_iter().chain(with_end.into_iter().flatten()).chain(candidates(lines))
 }
 
 /// The runs, if each has a figure.
@@ -350,26 +351,25 @@ fn share_title(section: &mut [Listed]) {
 /// The error of a text without a result, which quotes the first line that is not blank. `line` is
 /// the number of the text's first line in its file.
 pub fn nothing(text: &str, line: usize, only: Option<&Format>) -> ImportError {
-    let first = text.lines().position(|line| !line.trim().is_empty());
+    let number = text.lines().position(|line| !line.trim().is_empty());
     let why = match only {
         Some(format) => format!("no result of {} from this line on", format.name),
         None => "no result of a known tool from this line on".to_string(),
     };
-    Lines::new(text, line).wrong_at(line + first.unwrap_or(0), why)
+    Lines::new(text, line).wrong_at(line + number.unwrap_or(0), why)
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 /// The text of a file: UTF-8, or UTF-16 with a byte order mark, as written by Windows tools; the
 /// cells of iozone's spreadsheet.
 pub fn decode(bytes: &[u8]) -> String {
-    let wide = |big: bool| {
-        let pairs = bytes[2..].chunks_exact(2);
-        let units = pairs.map(|p| if big { [p[0], p[1]] } else { [p[1], p[0]] });
-        let units = units.map(u16::from_be_bytes);
-        char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-    };
     match bytes {
-        [0xff, 0xfe, ..] => wide(false),
-        [0xfe, 0xff, ..] => wide(true),
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
         _ if bytes.starts_with(&xls::MAGIC) => xls::text(bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         _ => String::from_utf8_lossy(bytes).into_owned(),

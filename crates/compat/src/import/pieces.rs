@@ -42,7 +42,7 @@ pub struct Pieces<R> {
     /// Text that precedes the next record, and its first line.
     text: (Vec<u8>, usize),
     /// An incomplete object that starts in the first column.
-    object: Object,
+    object: JsonObject,
     /// Complete pieces: text, and the record after it.
     ready: VecDeque<Piece>,
     /// Whether the text is UTF-16 or a spreadsheet, which is read to its end because it contains no
@@ -53,7 +53,7 @@ pub struct Pieces<R> {
 
 /// An object being read.
 #[derive(Debug, Default)]
-struct Object {
+struct JsonObject {
     bytes: Vec<u8>,
     line: usize,
     depth: usize,
@@ -61,7 +61,7 @@ struct Object {
     escaped: bool,
 }
 
-impl Object {
+impl JsonObject {
     /// Adds a line; returns whether the object is complete.
     fn add(&mut self, line: &[u8]) -> bool {
         for &byte in line {
@@ -87,7 +87,7 @@ impl<R: BufRead> Pieces<R> {
             limit,
             lines: 0,
             text: (Vec::new(), 1),
-            object: Object::default(),
+            object: JsonObject::default(),
             ready: VecDeque::new(),
             wide: false,
             ended: false,
@@ -139,7 +139,7 @@ impl<R: BufRead> Pieces<R> {
 
     /// Ends the object, which is either a record or ordinary text.
     fn close(&mut self) {
-        let Object { bytes, line, .. } = std::mem::take(&mut self.object);
+        let JsonObject { bytes, line, .. } = std::mem::take(&mut self.object);
         match String::from_utf8(bytes) {
             Ok(json) if own::is_record(&json) => {
                 self.end_of_text();

@@ -4,7 +4,7 @@
 //! What is measured once becomes one record, the fullest.
 
 use jiff::Timestamp;
-use record::{Run, Statistic, Unit};
+use record::{Run, Statistic};
 
 use super::Listed;
 use super::found::own_title;
@@ -28,15 +28,15 @@ fn merge_by(
     is_same: fn(&Listed, &Listed) -> bool,
     is_better: fn(&Listed, &Listed) -> bool,
 ) -> Vec<Listed> {
-    let mut merged: Vec<Listed> = Vec::new();
+    let mut list: Vec<Listed> = Vec::new();
     for result in results {
-        match merged.iter().rposition(|before| is_same(before, &result)) {
-            Some(at) if is_better(&merged[at], &result) => merged[at] = result,
+        match list.iter().rposition(|before| is_same(before, &result)) {
+            Some(at) if is_better(&list[at], &result) => list[at] = result,
             Some(_) => {}
-            None => merged.push(result),
+            None => list.push(result),
         }
     }
-    merged
+    list
 }
 
 fn rank(result: &Listed) -> usize {
@@ -65,34 +65,33 @@ fn is_later_state(before: &Listed, result: &Listed) -> bool {
 
 /// Whether a run is a later state of another: both began in the same moment.
 fn continues(before: &Run, run: &Run) -> bool {
-    let start = |run: &Run| {
+    let [Some(start_before), Some(start)] = [before, run].map(|run| {
         let is_known = run.origin.as_ref().is_some_and(|origin| origin.start_known);
         run.started.parse::<Timestamp>().ok().filter(|_| is_known)
+    }) else {
+        return false;
     };
-    let Some((one, other)) = start(before).zip(start(run)) else { return false };
     let lasted = before.seconds.unwrap_or(0.0);
-    let apart = (one.as_millisecond() - other.as_millisecond()).abs() as f64 / 1e3;
+    let gap = (start_before.as_millisecond() - start.as_millisecond()).abs() as f64 / 1e3;
     // fio stops a job's clock and takes its time stamp at different moments.
-    apart < (lasted / 2.0).min(1.0) && lasted < run.seconds.unwrap_or(0.0)
+    gap < (lasted / 2.0).min(1.0) && lasted < run.seconds.unwrap_or(0.0)
 }
 
 /// Whether rates of the same unit and the longest latencies are equal within the digits that fio
 /// prints, in order, of which terse output has the fewest: whole microseconds.
 fn have_equal_figures(before: &Run, run: &Run) -> bool {
-    let rates = |run: &Run| -> Vec<(Unit, f64)> {
+    let [one, other] = [before, run].map(|run| {
         let rates = run.metrics.iter().filter(|m| m.key().statistic.is_none());
-        rates.filter_map(|m| Some((m.unit, m.value?))).collect()
-    };
-    let longest = |run: &Run| -> Vec<f64> {
-        let longest = run.metrics.iter().filter(|m| m.key().statistic == Some(Statistic::Max));
-        longest.filter_map(|m| m.value).collect()
-    };
-    let (one, other) = (rates(before), rates(run));
+        rates.filter_map(|m| Some((m.unit, m.value?))).collect::<Vec<_>>()
+    });
     let are_rates_equal = one.len() == other.len()
         && one.iter().zip(&other).all(|((unit, a), (other, b))| {
             unit != other || (a - b).abs() <= 1.0 + 0.02 * a.max(*b)
         });
-    let (one, other) = (longest(before), longest(run));
+    let [one, other] = [before, run].map(|run| {
+        let maxima = run.metrics.iter().filter(|m| m.key().statistic == Some(Statistic::Max));
+        maxima.filter_map(|m| m.value).collect::<Vec<_>>()
+    });
     are_rates_equal
         && one.len() == other.len()
         && one.iter().zip(&other).all(|(a, b)| (a - b).abs() <= 1e3 + 0.001 * a.max(*b))

@@ -6,7 +6,7 @@
 
 use record::{MetricKey, Run, Statistic, Unit};
 
-use super::found::{Shape, Side, put, put_side, run};
+use super::found::{SideFigures, WorkloadShape, put, put_side, run};
 use super::lines::{ImportError, Lines, number, number_after, size, unit_scale};
 
 /// Tests, as printed after `Doing`: whether random, whether mixed, and the word for writes.
@@ -21,13 +21,13 @@ const TESTS: [(&str, bool, bool, &str); 6] = [
 
 /// What is known of a run.
 #[derive(Default)]
-struct Body {
-    shape: Shape,
+struct SysbenchBody {
+    shape: WorkloadShape,
     is_known: bool,
     is_async: bool,
     write: &'static str,
     /// Operations per second and bytes per second of reads and writes.
-    rates: [Side; 2],
+    rates: [SideFigures; 2],
     flushes: Option<f64>,
     /// Reads and writes, in sysbench 0.4.
     counts: Option<[f64; 2]>,
@@ -46,16 +46,19 @@ fn is_options(line: &str) -> bool {
     line.trim() == "Running the test with following options:"
 }
 
+const NO_FIGURE: &str = "not a figure of sysbench";
+
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
-    let is_title = |line: &str| version(line).is_some() && line.contains(['(', ':']);
-    lines.peek().is_some_and(|line| is_title(line) || is_options(line))
+    lines.peek().is_some_and(|line| {
+        version(line).is_some() && line.contains(['(', ':']) || is_options(line)
+    })
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
     let version = lines.next().and_then(version).map(String::from);
     let mut run = run("sysbench", "sysbench", version, begin);
-    let mut body = Body { write: "write", ..Body::default() };
+    let mut body = SysbenchBody { write: "write", ..SysbenchBody::default() };
     body.shape.jobs = 1;
     while let Some(line) = lines.peek().filter(|line| self::version(line).is_none()) {
         let is_last = line.trim_start().starts_with("execution time (avg/stddev)");
@@ -73,24 +76,23 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     Ok(vec![run])
 }
 
-impl Body {
+impl SysbenchBody {
     fn line(&mut self, line: &str, run: &mut Run) -> Result<(), String> {
-        let no_figure = || "not a figure of sysbench".to_string();
         if let Some(test) = line.strip_prefix("Doing ") {
             let test = TESTS.iter().find(|(words, ..)| *words == test);
             let (_, random, mixed, write) = test.ok_or("an unknown test of sysbench")?;
             (self.shape.random, self.shape.mixed, self.write) = (*random, *mixed, write);
             self.is_known = true;
         } else if let Some(rest) = line.strip_prefix("Block size ") {
-            self.shape.block_bytes = Some(size(rest).ok_or_else(no_figure)?);
+            self.shape.block_bytes = Some(size(rest).ok_or(NO_FIGURE)?);
         } else if let Some(rest) = line.strip_prefix("Number of threads:") {
             self.shape.jobs = number(rest).map_or(1, |(n, _)| n as u64);
         } else if line == "Using asynchronous I/O mode" {
             self.is_async = true;
         } else if let Some((name, rest)) = line.split_once(':') {
-            self.figure(name, rest, run).ok_or_else(no_figure)?;
+            self.figure(name, rest, run).ok_or(NO_FIGURE)?;
         } else if line.starts_with("Read ") && line.contains("Written ") {
-            self.amounts(line).ok_or_else(no_figure)?;
+            self.amounts(line).ok_or(NO_FIGURE)?;
         }
         Ok(())
     }
@@ -119,8 +121,8 @@ impl Body {
             }
             "Operations performed" => {
                 let count = |word: &str| {
-                    let (before, _) = rest.split_once(word)?;
-                    number(before.rsplit([' ', ',']).find(|part| !part.is_empty())?).map(|(n, _)| n)
+                    let (head, _) = rest.split_once(word)?;
+                    number(head.rsplit([' ', ',']).find(|part| !part.is_empty())?).map(|(n, _)| n)
                 };
                 let reads = count("Read").or_else(|| count("reads"));
                 let writes = count("Write").or_else(|| count("writes"));

@@ -5,7 +5,7 @@
 //! Two hosts in one log whose names differ in a digit are told apart, because their digits go down
 //! again. A mark that closes every line, as in a table, belongs to a dress, too.
 
-use super::dress::{Dress, LONGEST, Part, push_text};
+use super::dress::{Dress, DressPart, LONGEST, push_text};
 use super::lines::Lines;
 
 /// Lines before and after a line that are compared with it.
@@ -25,26 +25,26 @@ const DRESSES: usize = 40;
 const CLOSING: [char; 5] = ['|', '│', '┃', '║', '\\'];
 
 /// The closing mark of a line, if the lines next to it have the same.
+fn mark(line: &str) -> Option<char> {
+    line.trim_end().chars().next_back()
+}
+
 pub(super) fn closing(lines: &Lines<'_>) -> Option<char> {
-    let mark = |line: &str| line.trim_end().chars().next_back();
     let end = lines.peek().and_then(mark).filter(|end| CLOSING.contains(end))?;
-    let (before, after) = neighbours(lines);
-    let is_worn = |line: &&&str| mark(line) == Some(end);
-    is_enough(
-        before.iter().take_while(is_worn).count() + after.iter().take_while(is_worn).count(),
-        before.len() + after.len(),
-    )
-    .then_some(end)
+    let (lines_before, lines_after) = neighbours(lines);
+    let [worn_before, worn_after] = [&lines_before, &lines_after]
+        .map(|lines| lines.iter().take_while(|line| mark(line) == Some(end)).count());
+    is_enough(worn_before + worn_after, lines_before.len() + lines_after.len()).then_some(end)
 }
 
 /// The dresses that a line shares with the lines next to it, the longest first.
 pub(super) fn candidates(lines: &Lines<'_>) -> Vec<Dress> {
     let line = lines.peek().unwrap_or_default();
-    let (before, after) = neighbours(lines);
+    let (lines_before, lines_after) = neighbours(lines);
     let (mut dresses, mut misses) = (Vec::new(), 0);
     for end in ends(line) {
         let dress = Dress::new(parts(&line[..end]));
-        if is_shared(&dress, line, &before, &after) {
+        if is_shared(&dress, line, &lines_before, &lines_after) {
             dresses.push(dress);
         } else {
             misses += 1;
@@ -58,14 +58,17 @@ pub(super) fn candidates(lines: &Lines<'_>) -> Vec<Dress> {
 }
 
 /// The lines next to the current one, the nearest first, without blank ones.
+fn has_text(line: &&str) -> bool {
+    !line.trim().is_empty()
+}
+
 fn neighbours<'a>(lines: &Lines<'a>) -> (Vec<&'a str>, Vec<&'a str>) {
-    let is_text = |line: &&str| !line.trim().is_empty();
-    let before = (1..=BEFORE).map_while(|back| lines.before(back)).filter(is_text).collect();
+    let lines_before = (1..=BEFORE).map_while(|back| lines.before(back)).filter(has_text).collect();
     let mut ahead = lines.clone();
     ahead.next();
-    let near = std::iter::from_fn(|| ahead.next()).take(NEAR);
-    let after = near.filter(is_text).take(AFTER).collect();
-    (before, after)
+    let next_lines = std::iter::from_fn(|| ahead.next()).take(NEAR);
+    let lines_after = next_lines.filter(has_text).take(AFTER).collect();
+    (lines_before, lines_after)
 }
 
 /// Offsets at which a dress may end: behind a mark or a blank.
@@ -75,22 +78,22 @@ fn ends(line: &str) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// The parts of a prefix: its digits may change, and the blanks before them.
-fn parts(prefix: &str) -> Vec<Part> {
+fn parts(prefix: &str) -> Vec<DressPart> {
     let mut parts = Vec::new();
     let mut rest = prefix;
     while !rest.is_empty() {
         let text = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-        let (words, after) = rest.split_at(text);
-        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        let (words, tail) = rest.split_at(text);
+        let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
         let aligned = if digits > 0 { words.trim_end_matches(' ') } else { words };
         push_text(&mut parts, aligned);
         if digits > 0 {
             if aligned.len() < words.len() || parts.is_empty() {
-                parts.push(Part::Blanks);
+                parts.push(DressPart::Blanks);
             }
-            parts.push(Part::Digits);
+            parts.push(DressPart::Digits);
         }
-        rest = &after[digits..];
+        rest = &tail[digits..];
     }
     parts
 }
@@ -99,15 +102,16 @@ fn parts(prefix: &str) -> Vec<Part> {
 fn is_shared(dress: &Dress, line: &str, before: &[&str], after: &[&str]) -> bool {
     let Some(here) = numbers(dress, line) else { return false };
     let climb = |lines: &[&str], is_after: bool| {
-        let mut last = here.clone();
-        let is_worn = |line: &&&str| {
-            let next = numbers(dress, line);
-            let is_next =
-                next.as_ref().is_some_and(|n| if is_after { *n >= last } else { *n <= last });
-            last = next.unwrap_or_default();
+        let mut previous = here.clone();
+        let worn = lines.iter().take_while(|line| {
+            let current = numbers(dress, line);
+            let is_next = current
+                .as_ref()
+                .is_some_and(|n| if is_after { *n >= previous } else { *n <= previous });
+            previous = current.unwrap_or_default();
             is_next
-        };
-        lines.iter().take_while(is_worn).count()
+        });
+        worn.count()
     };
     is_enough(climb(before, false) + climb(after, true), before.len() + after.len())
 }
@@ -122,11 +126,11 @@ fn numbers(dress: &Dress, line: &str) -> Option<Vec<u64>> {
     let mut numbers = Vec::new();
     let mut rest = line;
     for part in &dress.parts {
-        let after = part.strip(rest)?;
-        if *part == Part::Digits {
-            numbers.push(rest[..rest.len() - after.len()].parse().ok()?);
+        let tail = part.strip(rest)?;
+        if *part == DressPart::Digits {
+            numbers.push(rest[..rest.len() - tail.len()].parse().ok()?);
         }
-        rest = after;
+        rest = tail;
     }
     Some(numbers)
 }

@@ -31,13 +31,12 @@ pub(super) fn text(bytes: &[u8]) -> String {
 
 /// A row as -R prints it: labels and the sizes in quotes, figures without.
 fn row(cells: &BTreeMap<u16, String>) -> String {
-    let is_figures = |cell: &String| cell.parse::<f64>().is_ok();
     let is_heading = !cells.contains_key(&0);
     let words = cells.iter().map(|(column, cell)| match cell {
         command if command.starts_with("iozone ") || command.starts_with("ssdyno iozone ") => {
             format!("Command line used: {command}")
         }
-        cell if is_figures(cell) && !is_heading && *column > 0 => cell.clone(),
+        cell if cell.parse::<f64>().is_ok() && !is_heading && *column > 0 => cell.clone(),
         cell => format!("\"{}\"", cell.trim()),
     });
     words.collect::<Vec<_>>().join("  ")

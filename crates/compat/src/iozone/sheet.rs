@@ -109,8 +109,8 @@ impl Sheet {
 /// A text with its length, cut at the longest that the format allows.
 fn labelled(text: &str) -> Vec<u8> {
     let ascii: Vec<u8> = text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }).collect();
-    let kept = &ascii[..ascii.len().min(255)];
-    [&[kept.len() as u8], kept].concat()
+    let label = &ascii[..ascii.len().min(255)];
+    [&[label.len() as u8], label].concat()
 }
 
 #[cfg(test)]

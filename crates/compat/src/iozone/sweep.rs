@@ -74,9 +74,9 @@ impl Sizes {
     }
 
     fn is_taken(&self, file: u64, record: u64) -> bool {
-        let named = !self.files.is_empty() || !self.records.is_empty();
-        let small = file > CROSSOVER && record < LARGE_RECORD;
-        record <= file && (named || self.all || !self.auto || !small)
+        let is_explicit = !self.files.is_empty() || !self.records.is_empty();
+        let is_small = file > CROSSOVER && record < LARGE_RECORD;
+        record <= file && (is_explicit || self.all || !self.auto || !is_small)
     }
 }
 

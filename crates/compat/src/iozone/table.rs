@@ -84,8 +84,8 @@ fn heading(command: &Command) -> String {
 
 /// A row; figures not measured are blank, but retests that `-+n` leaves out are 0, as in iozone.
 fn line(row: &Row, run: &Run, command: &Command) -> String {
-    let measured = command.run.figures();
-    let skipped = command.run.columns().into_iter().filter(|f| !measured.contains(f));
+    let figures = command.run.figures();
+    let skipped = command.run.columns().into_iter().filter(|f| !figures.contains(f));
     let skipped: Vec<IozoneFigure> = skipped.collect();
     let mut text = format!("{:>16}{:>8}", row.file_bytes >> 10, row.record_bytes >> 10);
     for figure in IozoneFigure::ALL {
@@ -116,8 +116,10 @@ pub(super) fn result(run: &Run, row: &Row, figure: &str, unit: ResultUnit) -> Op
 
 /// The trustworthy figures in a table of their own; empty if there are none.
 pub fn honest(spec: &Iozone, run: &Run) -> String {
-    let known = |h: Honest| spec.rows.iter().any(|row| kib(run, row, h.name()).is_some());
-    let columns: Vec<_> = HONEST.into_iter().filter(|(honest, _)| known(*honest)).collect();
+    let columns = HONEST
+        .into_iter()
+        .filter(|(honest, _)| spec.rows.iter().any(|row| kib(run, row, honest.name()).is_some()));
+    let columns: Vec<_> = columns.collect();
     if columns.is_empty() {
         return String::new();
     }
@@ -159,13 +161,13 @@ pub(super) fn blocks(command: &Command, run: &Run, figure: IozoneFigure) -> Vec<
     let mut files: Vec<u64> = command.run.rows.iter().map(|row| row.file_bytes).collect();
     files.dedup();
     let figures = files.into_iter().map(|file_bytes| {
-        let fitting = command.records.iter().filter(|record| **record <= file_bytes);
-        let cell = |record: &u64| {
+        let records = command.records.iter().filter(|record| **record <= file_bytes);
+        let results = records.map(|record| {
             let record_bytes = u32::try_from(*record).unwrap_or(u32::MAX);
             let row = Row { file_bytes, record_bytes };
             result(run, &row, figure.name(), command.unit).unwrap_or(0)
-        };
-        (file_bytes, fitting.map(cell).collect())
+        });
+        (file_bytes, results.collect())
     });
     figures.collect()
 }

@@ -26,9 +26,9 @@ const HEADINGS: [Heading; 10] = [
 /// All results.
 pub(super) fn table(command: &Command, run: &Run) -> String {
     let mut text = String::new();
-    let what = if command.threads { "thread" } else { "process" };
+    let unit = if command.threads { "thread" } else { "process" };
     if let [least, .., most] = command.run.processes[..] {
-        text += &format!("\tMin {what} = {least} \n\tMax {what} = {most} \n");
+        text += &format!("\tMin {unit} = {least} \n\tMax {unit} = {most} \n");
     }
     if let Some(first) = command.run.processes.first() {
         let plural = match (first, command.threads) {
@@ -36,11 +36,11 @@ pub(super) fn table(command: &Command, run: &Run) -> String {
             (_, true) => "s",
             (_, false) => "es",
         };
-        text += &format!("\tThroughput test with {first} {what}{plural}\n");
+        text += &format!("\tThroughput test with {first} {unit}{plural}\n");
     }
     for processes in &command.run.processes {
         for row in &command.run.rows {
-            text += &block(command, run, row, *processes, what);
+            text += &block(command, run, row, *processes, unit);
         }
     }
     if command.excel {
@@ -63,18 +63,18 @@ fn block(command: &Command, run: &Run, row: &IozoneRow, processes: u32, what: &s
     let unit = command.unit.name();
     for (figure, heading, _) in headings(command) {
         let key = row.throughput_metric(processes, figure);
-        let rate = |key: MetricKey| rate(command, run, row, &key);
-        let Some(sum) = rate(key.clone()) else { continue };
-        let one = |statistic| rate(key.clone().with(statistic)).unwrap_or(0.0);
+        let Some(sum) = rate(command, run, row, &key) else { continue };
+        let [total, lowest, highest] =
+            [Statistic::Throughput, Statistic::Lowest, Statistic::Highest].map(|statistic| {
+                rate(command, run, row, &key.clone().with(statistic)).unwrap_or(0.0)
+            });
         let group = heading.replace("{:2}", &format!("{processes:2}"));
         let group = group.replace("{}", &processes.to_string());
         text += &format!("\n\tChildren see throughput for {group}= {sum:10.2} {unit}\n");
-        let whole = one(Statistic::Throughput);
-        text += &format!("\tParent sees throughput for {group}= {whole:10.2} {unit}\n");
+        text += &format!("\tParent sees throughput for {group}= {total:10.2} {unit}\n");
         let mean = sum / f64::from(processes);
-        let (least, most) = (one(Statistic::Lowest), one(Statistic::Highest));
-        text += &format!("\tMin throughput per {what} \t\t\t= {least:10.2} {unit} \n");
-        text += &format!("\tMax throughput per {what} \t\t\t= {most:10.2} {unit}\n");
+        text += &format!("\tMin throughput per {what} \t\t\t= {lowest:10.2} {unit} \n");
+        text += &format!("\tMax throughput per {what} \t\t\t= {highest:10.2} {unit}\n");
         text += &format!("\tAvg throughput per {what} \t\t\t= {mean:10.2} {unit}\n");
         text += &format!("\tMin xfer \t\t\t\t\t= {transferred}\n");
     }
@@ -83,10 +83,10 @@ fn block(command: &Command, run: &Run, row: &IozoneRow, processes: u32, what: &s
 
 /// The table of `-R`: a line per test, a column per number of processes.
 fn report(command: &Command, run: &Run, row: &IozoneRow) -> String {
-    let what = if command.threads { "threads" } else { "processes" };
+    let units = if command.threads { "threads" } else { "processes" };
     let unit = command.unit.name().replace("kB", "kBytes");
     let mut text = format!(
-        "\n\"Throughput report Y-axis is type of test X-axis is number of {what}\"\n\
+        "\n\"Throughput report Y-axis is type of test X-axis is number of {units}\"\n\
          \"Record size = {} kBytes \"\n\"Output is in {unit}\"\n",
         row.record_bytes >> 10
     );
@@ -114,8 +114,9 @@ pub(super) fn cells(
     run: &Run,
     row: &IozoneRow,
 ) -> Vec<(&'static str, Vec<f64>)> {
-    let is_asked = |heading: &Heading| command.asked.contains(&heading.0.test());
-    let figures = HEADINGS.into_iter().filter(is_asked).map(|(figure, _, name)| {
+    let headings = HEADINGS.into_iter();
+    let headings = headings.filter(|(figure, ..)| command.asked.contains(&figure.test()));
+    let figures = headings.map(|(figure, _, name)| {
         let rates = command.run.processes.iter().map(|processes| {
             let key = row.throughput_metric(*processes, figure);
             rate(command, run, row, &key).unwrap_or(0.0)

@@ -48,9 +48,8 @@ pub fn parse(words: &[String]) -> Result<Request> {
                 draft.letter(letter)?;
                 continue;
             }
-            let joined = letters.as_str();
-            let value =
-                if joined.is_empty() { rest.next().map(String::as_str) } else { Some(joined) };
+            let tail = letters.as_str();
+            let value = if tail.is_empty() { rest.next().map(String::as_str) } else { Some(tail) };
             let value =
                 value.ok_or_else(|| IozoneError::new(format!("-{letter} needs a value")))?;
             draft.value(letter, value)?;
@@ -169,7 +168,6 @@ impl Draft {
         Ok(())
     }
 
-    /// A letter with a value.
     fn value(&mut self, letter: char, value: &str) -> Result<()> {
         let option = format!("-{letter}");
         let kib = |line: &str, lines: &mut Vec<String>| -> Result<u64> {
@@ -182,12 +180,12 @@ impl Draft {
             's' => self.sizes.files.push(kib("File size set to {} kB", lines)?),
             'r' => self.sizes.records.push(kib("Record Size {} kB", lines)?),
             'n' => {
-                let least = kib("Using minimum file size of {} kilobytes.", lines)?;
-                self.sizes.file_range[0] = Some(least);
+                let min = kib("Using minimum file size of {} kilobytes.", lines)?;
+                self.sizes.file_range[0] = Some(min);
             }
             'g' => {
-                let most = kib("Using maximum file size of {} kilobytes.", lines)?;
-                self.sizes.file_range[1] = Some(most);
+                let max = kib("Using maximum file size of {} kilobytes.", lines)?;
+                self.sizes.file_range[1] = Some(max);
             }
             'y' => {
                 self.sizes.record_range[0] = Some(kib("Using Minimum Record Size {} kB", lines)?)
@@ -260,12 +258,12 @@ impl Draft {
 
     /// The numbers of processes to run; empty for the table.
     fn processes(&mut self) -> Result<Vec<u32>> {
-        let (least, most) = match self.processes {
+        let (min, max) = match self.processes {
             [None, None] => return Ok(Vec::new()),
-            [least, most] => (least.unwrap_or(1), most.or(least).unwrap_or(1)),
+            [min, max] => (min.unwrap_or(1), max.or(min).unwrap_or(1)),
         };
-        if least > most {
-            return Err(IozoneError::new(format!("-l {least} is more than -u {most}")));
+        if min > max {
+            return Err(IozoneError::new(format!("-l {min} is more than -u {max}")));
         }
         let sizes = &self.sizes;
         if sizes.auto || sizes.files.len() > 1 || sizes.records.len() > 1 {
@@ -280,7 +278,7 @@ impl Draft {
         if self.tests.contains(&4) && self.tests.len() == 1 {
             return Err(IozoneError::new("-i 4 is not a test for several processes"));
         }
-        Ok((least..=most).collect())
+        Ok((min..=max).collect())
     }
 
     fn line(&mut self, line: &str) {
@@ -301,7 +299,7 @@ impl Draft {
         if self.close {
             self.note("-c: the scratch file stays open, because closing it writes nothing")?;
         }
-        let (processes, asked) = (self.processes()?, self.tests.clone());
+        let (processes, tests) = (self.processes()?, self.tests.clone());
         if self.depth.is_some() || self.mapped {
             self.tests.retain(|test| *test <= 5);
         }
@@ -323,7 +321,7 @@ impl Draft {
                 processes,
                 honest: true,
             },
-            asked,
+            asked: tests,
             records,
             unit: self.unit,
             threads: self.threads,
