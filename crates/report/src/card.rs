@@ -20,7 +20,6 @@ const MARGIN: usize = 60;
 const TILES: usize = 6;
 const TILE_HEIGHT: usize = 132;
 const GAP: usize = 21;
-/// Top of the tiles.
 const TILES_TOP: usize = 246;
 
 /// Upper bound of the average width of a letter, relative to the font size.
@@ -203,8 +202,8 @@ fn by(run: &Run) -> String {
         },
         None => {
             let simulated = run.target.kind == TargetKind::Virtual;
-            let how = if simulated { "simulated" } else { "measured" };
-            format!("{how} by ssdyno {}{number}", run.environment.ssdyno)
+            let verb = if simulated { "simulated" } else { "measured" };
+            format!("{verb} by ssdyno {}{number}", run.environment.ssdyno)
         }
     }
 }
@@ -271,8 +270,8 @@ fn whisker(tile: &Tile, most: f64, [x, y]: [usize; 2], width: usize) -> Vec<Shap
 /// The largest size up to `most` at which the text fits, but at least 8.
 fn size_for(text: &str, width: usize, most: usize) -> usize {
     let letters = text.chars().count().max(1);
-    let fits = (width as f64 / (letters as f64 * LETTER)) as usize;
-    fits.clamp(8, most)
+    let size_max = (width as f64 / (letters as f64 * LETTER)) as usize;
+    size_max.clamp(8, most)
 }
 
 fn rectangle(corner: [usize; 2], size: [usize; 2], radius: usize, fill: &'static str) -> Shape {

@@ -66,13 +66,13 @@ fn blocks(blocks: &BlockSizes) -> String {
 }
 
 fn pacing(pacing: &Pacing) -> Option<String> {
-    let seconds = |ns: u64| span(ns as f64 / 1e9);
     match *pacing {
         Pacing::Closed => None,
         Pacing::Fixed { rate } => Some(format!("{}/s", amount(rate))),
         Pacing::Poisson { rate } => Some(format!("{}/s Poisson", amount(rate))),
         Pacing::OnOff { on_ns, off_ns, .. } => {
-            Some(format!("bursts of {}, {} apart", seconds(on_ns), seconds(off_ns)))
+            let [on, off] = [on_ns, off_ns].map(|ns| span(ns as f64 / 1e9));
+            Some(format!("bursts of {on}, {off} apart"))
         }
         Pacing::Pauses { every, pause_ns } => {
             Some(format!("a pause of {} after every {every}", latency(pause_ns as f64)))

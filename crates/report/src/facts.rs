@@ -23,8 +23,8 @@ pub(crate) fn run_name(run: &Run) -> String {
 
 /// The verdict for a bottleneck: the one that explains the figure, or else one of its kind.
 pub(crate) fn limiting<'r>(run: &'r Run, limit: &Limit) -> Option<&'r Verdict> {
-    let of_kind = || run.verdicts.iter().filter(|v| v.kind == limit.by);
-    of_kind().find(|v| v.explains(&limit.metric)).or_else(|| of_kind().next())
+    let mut verdicts = run.verdicts.iter().filter(|v| v.kind == limit.by);
+    verdicts.clone().find(|v| v.explains(&limit.metric)).or_else(|| verdicts.next())
 }
 
 /// `complete in 58 s`, `62 min simulated in 3.9 s`, or how the run was cut short; for a record from
@@ -53,9 +53,9 @@ pub(crate) fn ending(run: &Run) -> String {
         (true, Some(took)) if run.simulated_seconds.is_some() => format!("complete: {took}"),
         (true, Some(took)) => format!("complete in {took}"),
         (false, took) => {
-            let after = took.map(|took| format!(" after {took}")).unwrap_or_default();
+            let delay = took.map(|took| format!(" after {took}")).unwrap_or_default();
             let why = run.cut_short.as_deref().unwrap_or("killed, or still running");
-            format!("cut short{after}: {why}")
+            format!("cut short{delay}: {why}")
         }
     }
 }
@@ -173,7 +173,7 @@ fn missing(state: State, drive: &DriveIdentity, private: bool) -> Vec<&'static s
 pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
     let target = &run.target;
     let place = target.path.as_ref().unwrap_or(&target.spec);
-    let what = match target.kind {
+    let words = match target.kind {
         // 0 means that the user's programs ran there.
         TargetKind::Directory => match run.plan.as_ref().map(|plan| plan.region_bytes) {
             Some(bytes) if bytes > 0 => format!("scratch file of {}", binary(bytes)),
@@ -190,10 +190,11 @@ pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
         TargetKind::Unknown if place.is_empty() => return vec![UNKNOWN.to_string()],
         TargetKind::Unknown => return vec![place.clone()],
     };
-    let inside = if what.starts_with("scratch") { "in " } else { "" };
-    let mut items = match private {
-        true if target.kind != TargetKind::Null => vec![format!("{what} {inside}{place}")],
-        _ => vec![what],
+    let inside = if words.starts_with("scratch") { "in " } else { "" };
+    let mut items = if private && target.kind != TargetKind::Null {
+        vec![format!("{words} {inside}{place}")]
+    } else {
+        vec![words]
     };
     items.extend(filesystem(target));
     items
@@ -238,20 +239,23 @@ pub(crate) fn next_time(run: &Run) -> Option<String> {
 }
 
 /// How far the numbers can be trusted, in words.
+fn verdict_of_stamp(kind: &FindingKind) -> Option<&'static str> {
+    match kind {
+        FindingKind::RunFailed => Some("no result, the run failed"),
+        FindingKind::CutShort => Some("part of a result, the run was cut short"),
+        FindingKind::NotChecked => Some("another program's figures, not checked"),
+        FindingKind::OwnFioOutput => Some("imported from ssdyno fio's output"),
+        _ => None,
+    }
+}
+
 pub(crate) fn stamp(stamp: &Stamp) -> String {
     match stamp {
         Stamp::Believable => "believable".into(),
         Stamp::Reservations(kinds) => {
-            let verdict_of = |kind: &FindingKind| match kind {
-                FindingKind::RunFailed => Some("no result, the run failed"),
-                FindingKind::CutShort => Some("part of a result, the run was cut short"),
-                FindingKind::NotChecked => Some("another program's figures, not checked"),
-                FindingKind::OwnFioOutput => Some("imported from ssdyno fio's output"),
-                _ => None,
-            };
-            let verdict = kinds.iter().find_map(verdict_of);
+            let verdict = kinds.iter().find_map(verdict_of_stamp);
             let verdict = verdict.unwrap_or("believable with reservations");
-            let others = kinds.iter().filter(|kind| verdict_of(kind).is_none());
+            let others = kinds.iter().filter(|kind| verdict_of_stamp(kind).is_none());
             let names: Vec<&str> = others.map(FindingKind::phrase).collect();
             if names.is_empty() {
                 verdict.into()
@@ -279,8 +283,9 @@ pub(crate) fn caching(direct: Option<bool>) -> &'static str {
 pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     let mut doubts: Vec<Doubt<'_>> = Vec::new();
     let stall = run.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Stall);
-    let said = |finding: &&Finding| stall && finding.kind == FindingKind::Stalled;
-    for finding in run.warnings.iter().filter(|finding| !said(finding)) {
+    // The verdict says it.
+    let findings = run.warnings.iter().filter(|f| !(stall && f.kind == FindingKind::Stalled));
+    for finding in findings {
         let workload = finding.workload.as_deref().map(|name| run.naming().workload(name, None));
         match doubts
             .iter_mut()
@@ -322,11 +327,12 @@ impl Doubt<'_> {
             [] => text.clone(),
             [one] if text.contains(one.as_str()) => text.clone(),
             [one] => format!("{one}: {text}"),
-            [first, others @ ..] => {
-                let more = others.len();
-                let s = if more == 1 { "" } else { "s" };
-                let first = if text.contains(first.as_str()) { "" } else { &format!("{first}: ") };
-                format!("{first}{text} (and in {more} more workload{s})")
+            [prefix, others @ ..] => {
+                let count = others.len();
+                let s = if count == 1 { "" } else { "s" };
+                let prefix =
+                    if text.contains(prefix.as_str()) { "" } else { &format!("{prefix}: ") };
+                format!("{prefix}{text} (and in {count} more workload{s})")
             }
         }
     }
@@ -342,18 +348,19 @@ pub(crate) fn command(run: &Run) -> Option<String> {
 /// `3 EIO on read in rand-read-4KiB-q32, first at 4096, 8192`.
 pub(crate) fn errors(errors: &IoErrors, naming: Naming) -> String {
     let IoErrors { op, kind, workload, count, first_offsets } = errors;
-    let shown: Vec<String> = first_offsets.iter().take(3).map(u64::to_string).collect();
-    let place = if shown.is_empty() {
+    let offsets: Vec<String> = first_offsets.iter().take(3).map(u64::to_string).collect();
+    let place = if offsets.is_empty() {
         String::new()
     } else {
-        format!(", first at byte {}", shown.join(", "))
+        format!(", first at byte {}", offsets.join(", "))
     };
     let key = MetricKey::parse(workload);
-    let said = naming == Naming::Ours && key.direction().is_some_and(|said| said.name() == op);
-    let on = if said { String::new() } else { format!(" on {op}") };
+    let names_op =
+        naming == Naming::Ours && key.direction().is_some_and(|names_op| names_op.name() == op);
+    let suffix = if names_op { String::new() } else { format!(" on {op}") };
     let words = naming.workload(workload, None);
     let inside = if words.is_empty() { String::new() } else { format!(" in {words}") };
-    format!("{count} {kind}{on}{inside}{place}")
+    format!("{count} {kind}{suffix}{inside}{place}")
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ pub const COLUMNS: usize = 21;
 
 /// The factor at the ends of an axis that covers all of these, at least 1.1 and at most 10.
 pub fn reach(ends: impl IntoIterator<Item = f64>) -> f64 {
-    let far = ends.into_iter().filter(|v| v.is_finite() && *v > 0.0).map(|v| v.max(1.0 / v));
-    far.fold(1.1, f64::max).min(10.0)
+    let distances = ends.into_iter().filter(|v| v.is_finite() && *v > 0.0).map(|v| v.max(1.0 / v));
+    distances.fold(1.1, f64::max).min(10.0)
 }
 
 /// A ratio with its interval on an axis from `1 / reach` to `reach`. A line that extends beyond the

@@ -13,12 +13,12 @@ pub(crate) type Latency = [Option<f64>; 4];
 
 /// The reads or the writes of one row.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Side<'a> {
+pub(crate) struct GridSide<'a> {
     pub(crate) rate: Option<&'a Metric>,
     pub(crate) latency: Latency,
 }
 
-impl Side<'_> {
+impl GridSide<'_> {
     fn has_latency(&self) -> bool {
         self.latency.iter().any(Option::is_some)
     }
@@ -26,17 +26,17 @@ impl Side<'_> {
 
 /// One workload in both directions.
 #[derive(Clone, Debug)]
-pub(crate) struct Row<'a> {
+pub(crate) struct GridRow<'a> {
     pub(crate) key: CellKey,
     /// Both directions together, if they were measured together.
     pub(crate) both: Option<&'a Metric>,
     /// Reads, then writes.
-    pub(crate) sides: [Side<'a>; 2],
+    pub(crate) sides: [GridSide<'a>; 2],
     /// Share of reads, percent, if the row is a mix.
     pub(crate) read_percent: Option<f64>,
 }
 
-impl Row<'_> {
+impl GridRow<'_> {
     pub(crate) fn label(&self) -> String {
         names::label(&self.key, self.shares().as_deref())
     }
@@ -46,10 +46,10 @@ impl Row<'_> {
     }
 
     pub(crate) fn has_latency(&self) -> bool {
-        self.sides.iter().any(Side::has_latency)
+        self.sides.iter().any(GridSide::has_latency)
     }
 
-    pub(crate) fn side(&self, direction: OpKind) -> &Side<'_> {
+    pub(crate) fn side(&self, direction: OpKind) -> &GridSide<'_> {
         &self.sides[direction as usize]
     }
 
@@ -76,12 +76,12 @@ impl Row<'_> {
 /// The grid, and the metrics that do not fit it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grid<'a> {
-    pub(crate) rows: Vec<Row<'a>>,
+    pub(crate) rows: Vec<GridRow<'a>>,
     pub(crate) others: Vec<&'a Metric>,
 }
 
 impl<'a> Grid<'a> {
-    pub(crate) fn of(run: &'a Run) -> Grid<'a> {
+    pub(crate) fn new(run: &'a Run) -> Grid<'a> {
         let mut grid = Grid::default();
         for metric in &run.metrics {
             if !grid.add(metric) {
@@ -136,11 +136,11 @@ impl<'a> Grid<'a> {
         }
     }
 
-    fn row(&mut self, cell: &CellKey) -> &mut Row<'a> {
+    fn row(&mut self, cell: &CellKey) -> &mut GridRow<'a> {
         let key = names::row_of(cell);
         let index = self.rows.iter().position(|row| row.key == key).unwrap_or_else(|| {
             let sides = Default::default();
-            self.rows.push(Row { key, both: None, sides, read_percent: None });
+            self.rows.push(GridRow { key, both: None, sides, read_percent: None });
             self.rows.len() - 1
         });
         &mut self.rows[index]
@@ -149,8 +149,8 @@ impl<'a> Grid<'a> {
 
 /// The rates of some rows.
 pub(crate) fn rates_of<'a>(
-    rows: impl Iterator<Item = &'a Row<'a>>,
-) -> impl Iterator<Item = &'a Metric> {
+    rows: impl Iterator<Item = &'a GridRow<'a>> + Clone,
+) -> impl Iterator<Item = &'a Metric> + Clone {
     rows.flat_map(|row| row.sides.iter().map(|side| side.rate).chain([row.both])).flatten()
 }
 
@@ -167,7 +167,7 @@ fn latencies(profile: &LatencyProfile) -> Latency {
 }
 
 /// The share of reads in a mix: from the issued workload, otherwise from its name.
-fn read_percent(run: &Run, row: &Row<'_>) -> Option<f64> {
+fn read_percent(run: &Run, row: &GridRow<'_>) -> Option<f64> {
     let issued = run.known_workloads().find(|w| {
         MetricKey::parse(&w.name).as_cell().is_some_and(|cell| names::row_of(cell) == row.key)
     });

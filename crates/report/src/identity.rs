@@ -33,13 +33,13 @@ pub fn identity<'d>(id: &'d DriveIdentity, style: &Style) -> Vec<(&'d str, Vec<S
 }
 
 fn names(id: &DriveIdentity) -> Vec<String> {
-    let known = |label: &str, value: &Option<String>| {
-        format!("{label} {}", value.as_deref().unwrap_or(UNKNOWN))
-    };
     let mut words = vec![id.bus.clone()];
     // On other buses the identifier is long, and is shown only on the `hardware` line.
     words.extend(id.hardware_id.clone().filter(|_| id.bus == "usb"));
-    words.extend([known("serial", &id.serial), known("firmware", &id.firmware)]);
+    let numbers = [("serial", &id.serial), ("firmware", &id.firmware)];
+    words.extend(
+        numbers.map(|(label, value)| format!("{label} {}", value.as_deref().unwrap_or(UNKNOWN))),
+    );
     words
 }
 
@@ -57,14 +57,9 @@ fn link(id: &DriveIdentity) -> Vec<String> {
 }
 
 fn blocks(id: &DriveIdentity) -> Vec<String> {
-    let size = |bytes: Option<u32>| {
-        bytes.map_or_else(|| UNKNOWN.to_string(), |b| units::binary(u64::from(b)))
-    };
-    let mut words = vec![format!(
-        "{} logical, {} physical",
-        size(id.logical_block_bytes),
-        size(id.physical_block_bytes)
-    )];
+    let [logical, physical] = [id.logical_block_bytes, id.physical_block_bytes]
+        .map(|bytes| bytes.map_or_else(|| UNKNOWN.to_string(), |b| units::binary(u64::from(b))));
+    let mut words = vec![format!("{logical} logical, {physical} physical")];
     words.push(match id.discard_max_bytes {
         None => "discard unknown".into(),
         Some(0) => "no discard".into(),
@@ -75,16 +70,14 @@ fn blocks(id: &DriveIdentity) -> Vec<String> {
 }
 
 fn state(id: &DriveIdentity) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut flag = |value: Option<bool>, yes: &str| {
-        if value == Some(true) {
-            words.push(yes.to_string());
-        }
-    };
-    flag(Some(id.ram), "in memory");
-    flag(id.rotational, "reported as rotational");
-    flag(id.read_only, "read-only");
-    flag(id.write_cache, "volatile write cache");
+    let flags = [
+        (Some(id.ram), "in memory"),
+        (id.rotational, "reported as rotational"),
+        (id.read_only, "read-only"),
+        (id.write_cache, "volatile write cache"),
+    ];
+    let flags = flags.into_iter().filter(|(is_set, _)| *is_set == Some(true));
+    let mut words: Vec<String> = flags.map(|(_, word)| word.to_string()).collect();
     words.extend(id.health.temperature_c.map(|t| format!("{t:.0} C")));
     words
 }

@@ -7,7 +7,7 @@ use record::{Metric, Run};
 use workload::units::{amount, latency};
 
 use crate::facts;
-use crate::grid::{Grid, Row, rates_of};
+use crate::grid::{Grid, GridRow, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
 use crate::peers;
 use crate::quantity;
@@ -36,7 +36,7 @@ pub fn markdown(run: &Run) -> String {
         }
         text.push_str(&format!("- **{label}** {}\n", escape(&items.join(", "))));
     }
-    let grid = Grid::of(run);
+    let grid = Grid::new(run);
     if run.metrics.is_empty() {
         text.push_str("\nNothing was measured.\n");
     }
@@ -53,8 +53,8 @@ fn normal(text: &mut String, run: &Run) {
     for (i, peer) in peers.enumerate() {
         let sentence = format!("{}: {}", peer.whose, peer.text);
         let parts: Vec<String> = std::iter::once(sentence).chain(peer.differs).collect();
-        let before = if i == 0 { "\n" } else { "" };
-        text.push_str(&format!("{before}- **Normal?** {}\n", escape(&parts.join("; "))));
+        let blank_line = if i == 0 { "\n" } else { "" };
+        text.push_str(&format!("{blank_line}- **Normal?** {}\n", escape(&parts.join("; "))));
     }
 }
 
@@ -75,7 +75,7 @@ fn rates(text: &mut String, grid: &Grid<'_>) {
     }
 }
 
-fn rate(row: &Row<'_>, rate: Option<&Metric>) -> [String; 3] {
+fn rate(row: &GridRow<'_>, rate: Option<&Metric>) -> [String; 3] {
     let Some(rate) = rate else { return Default::default() };
     let megabytes = row.bytes_per_s(rate).map(|b| amount(b / 1e6));
     let iops = row.iops(rate).map(amount).unwrap_or_default();
@@ -114,24 +114,30 @@ fn others(text: &mut String, metrics: &[&Metric]) {
 }
 
 fn conclusions(text: &mut String, run: &Run) {
-    let mut section = |title: &str, lines: Vec<String>| {
-        if !lines.is_empty() {
-            text.push_str(&format!("\n**{title}**\n\n"));
-            lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
-        }
-    };
-    let verdict = |v: &record::Verdict| {
-        let next = v.next_test.as_ref().map(|test| format!(" Next test: {}", escape(test)));
-        format!("**{}** {}{}", escape(v.kind.name()), escape(&v.text), next.unwrap_or_default())
-    };
-    section("Why", run.verdicts.iter().map(verdict).collect());
+    let verdicts = run.verdicts.iter().map(|v| {
+        let next_test = v.next_test.as_ref().map(|test| format!(" Next test: {}", escape(test)));
+        format!(
+            "**{}** {}{}",
+            escape(v.kind.name()),
+            escape(&v.text),
+            next_test.unwrap_or_default()
+        )
+    });
+    section(text, "Why", verdicts);
     let doubts = facts::doubts(run);
-    let doubt = |d: &facts::Doubt<'_>| format!("{}: {}", escape(d.level()), escape(&d.text()));
-    section("What to distrust", doubts.iter().map(doubt).collect());
-    section(
-        "I/O errors",
-        run.errors.iter().map(|e| escape(&facts::errors(e, run.naming()))).collect(),
-    );
+    let doubts = doubts.iter().map(|d| format!("{}: {}", escape(d.level()), escape(&d.text())));
+    section(text, "What to distrust", doubts);
+    let errors = run.errors.iter().map(|e| escape(&facts::errors(e, run.naming())));
+    section(text, "I/O errors", errors);
+}
+
+fn section(text: &mut String, title: &str, lines: impl Iterator<Item = String>) {
+    for (i, line) in lines.enumerate() {
+        if i == 0 {
+            text.push_str(&format!("\n**{title}**\n\n"));
+        }
+        text.push_str(&format!("- {line}\n"));
+    }
 }
 
 /// The head of a table: the first column contains words, the others numbers.
@@ -153,22 +159,22 @@ fn line(text: &mut String, cells: impl IntoIterator<Item = String>) {
 /// The text on one line, without meaning to Markdown or HTML.
 pub(crate) fn escape(text: &str) -> String {
     let text = STYLE.paint(crate::Ink::Plain, &text.replace('\n', " "));
-    let mut out = String::new();
+    let mut escaped = String::new();
     let mut in_word = false;
     let mut letters = text.chars().peekable();
     while let Some(c) = letters.next() {
         let before_word = letters.peek().is_some_and(|next| next.is_alphanumeric());
         match c {
-            '<' => out.push_str("&lt;"),
-            '&' => out.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '&' => escaped.push_str("&amp;"),
             // Inside a word, it has no meaning, and O_DIRECT is more readable unescaped.
-            '_' if in_word && before_word => out.push('_'),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
-            _ => out.push(c),
+            '_' if in_word && before_word => escaped.push('_'),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => escaped.extend(['\\', c]),
+            _ => escaped.push(c),
         }
         in_word = c.is_alphanumeric();
     }
-    out
+    escaped
 }
 
 #[cfg(test)]

@@ -41,13 +41,13 @@ pub(crate) fn label(row: &CellKey, shares: Option<&str>) -> String {
 
 /// Distinct items, in the order of their first occurrence.
 pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut seen = Vec::new();
+    let mut distinct = Vec::new();
     for item in items {
-        if !seen.contains(&item) {
-            seen.push(item);
+        if !distinct.contains(&item) {
+            distinct.push(item);
         }
     }
-    seen
+    distinct
 }
 
 #[cfg(test)]

@@ -24,39 +24,39 @@ pub(crate) struct Normal {
 
 /// The peers of an answer, in order, each with its sentence.
 pub(crate) fn normal(answer: &Answer) -> Vec<Normal> {
-    let whose = distinct(answer.peers.iter().map(|peer| peer.whose.as_str()));
-    whose.into_iter().filter_map(|whose| of(answer, whose)).collect()
+    let owners = distinct(answer.peers.iter().map(|peer| peer.whose.as_str()));
+    owners.into_iter().filter_map(|owner| comparison(answer, owner)).collect()
 }
 
-fn of<'a>(answer: &'a Answer, whose: &str) -> Option<Normal> {
-    let peers: Vec<&'a Peer> = answer.peers.iter().filter(|peer| peer.whose == whose).collect();
-    let pair = |peer: &'a Peer| {
+fn comparison<'a>(answer: &'a Answer, owner: &str) -> Option<Normal> {
+    let peers: Vec<&'a Peer> = answer.peers.iter().filter(|peer| peer.whose == owner).collect();
+    let pairs = peers.iter().copied().filter_map(|peer| {
         let tile = answer.tiles.iter().find(|tile| tile.metric == peer.metric)?;
         let ratio = ratio(tile.value?, peer);
         (ratio.is_finite() && ratio > 0.0).then_some((tile, peer, ratio))
-    };
-    let far = |ratio: f64| libm::log(ratio).abs();
+    });
+    let distance = |ratio: f64| libm::log(ratio).abs();
     type Pairs<'a> = Vec<(&'a Tile, &'a Peer, f64)>;
-    let (mut apart, equal): (Pairs<'_>, Pairs<'_>) =
-        peers.iter().copied().filter_map(pair).partition(|(.., ratio)| far(*ratio) > EQUAL);
-    apart.sort_by(|a, b| far(b.2).total_cmp(&far(a.2)));
-    let rest = apart.len().saturating_sub(NAMED_MAX);
-    apart.truncate(NAMED_MAX);
+    let (mut differing, equal): (Pairs<'_>, Pairs<'_>) =
+        pairs.partition(|(.., ratio)| distance(*ratio) > EQUAL);
+    differing.sort_by(|a, b| distance(b.2).total_cmp(&distance(a.2)));
+    let rest = differing.len().saturating_sub(NAMED_MAX);
+    differing.truncate(NAMED_MAX);
     let mut parts: Vec<String> =
-        apart.iter().map(|(tile, theirs, _)| of_theirs(tile, theirs)).collect();
+        differing.iter().map(|(tile, theirs, _)| of_theirs(tile, theirs)).collect();
     if rest > 0 {
         parts.push(format!("{rest} more {}", if rest == 1 { "differs" } else { "differ" }));
     }
-    let within = format!("within {:.0}%", 100.0 * EQUAL);
+    let tolerance = format!("within {:.0}%", 100.0 * EQUAL);
     match (equal.len(), parts.is_empty()) {
         (0, true) => return None,
         (0, false) => {}
-        (1, true) => parts.push(format!("{} equal {within}", equal[0].0.label)),
-        (_, true) => parts.push(format!("all equal {within}")),
-        (_, false) => parts.push(format!("the others equal {within}")),
+        (1, true) => parts.push(format!("{} equal {tolerance}", equal[0].0.label)),
+        (_, true) => parts.push(format!("all equal {tolerance}")),
+        (_, false) => parts.push(format!("the others equal {tolerance}")),
     }
     let differs = peers.first().map(|peer| peer.differs.clone()).unwrap_or_default();
-    Some(Normal { whose: whose.to_string(), text: parts.join("; "), differs })
+    Some(Normal { whose: owner.to_string(), text: parts.join("; "), differs })
 }
 
 /// The ratio of our figure to theirs; 1 inside a range.

@@ -54,8 +54,8 @@ pub(crate) fn share(value: f64) -> String {
 /// differ.
 pub(crate) fn range(unit: Unit, value: f64, [low, high]: [f64; 2]) -> String {
     match [value, low, high].map(|value| {
-        let shown = show(unit, value);
-        shown.split_once(' ').map(|(n, unit)| (n.to_string(), unit.to_string()))
+        let text = show(unit, value);
+        text.split_once(' ').map(|(n, unit)| (n.to_string(), unit.to_string()))
     }) {
         [Some((_, unit)), Some((low, unit_low)), Some((high, unit_high))]
             if unit == unit_low && unit == unit_high =>

@@ -9,21 +9,25 @@ const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];
 /// a group of values. An unknown value is a blank; without a positive value the line is empty.
 pub fn sparkline(values: &[Option<f64>], columns: usize, style: &Style) -> String {
     let columns = columns.min(values.len());
-    let bounds = |i: usize| i * values.len() / columns;
-    let medians: Vec<_> = (0..columns).map(|i| median(&values[bounds(i)..bounds(i + 1)])).collect();
+    let medians: Vec<_> = (0..columns)
+        .map(|i| median(&values[i * values.len() / columns..(i + 1) * values.len() / columns]))
+        .collect();
     let max = medians.iter().flatten().copied().fold(0.0, f64::max);
     if max <= 0.0 {
         return String::new();
     }
     let blocks = if style.unicode { BLOCKS } else { ASCII };
-    let block = |value: f64| blocks[((value / max * 8.0).ceil() as usize).clamp(1, 8) - 1];
-    medians.into_iter().map(|m| m.map_or(' ', block)).collect()
+    let blocks = medians.into_iter().map(|median| {
+        median.map_or(' ', |value| blocks[((value / max * 8.0).ceil() as usize).clamp(1, 8) - 1])
+    });
+    blocks.collect()
 }
 
 fn median(values: &[Option<f64>]) -> Option<f64> {
-    let mut known: Vec<f64> = values.iter().flatten().copied().filter(|v| v.is_finite()).collect();
-    known.sort_unstable_by(f64::total_cmp);
-    known.get(known.len() / 2).copied()
+    let mut numbers: Vec<f64> =
+        values.iter().flatten().copied().filter(|v| v.is_finite()).collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied()
 }
 
 #[cfg(test)]

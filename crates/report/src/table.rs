@@ -19,7 +19,6 @@ pub enum Align {
     Right,
 }
 
-/// One cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -41,7 +40,6 @@ impl Cell {
         Cell { text: text.into(), ink, free: true, ..Cell::default() }
     }
 
-    /// A dim cell.
     pub fn dim(text: impl Into<String>) -> Cell {
         Cell::new(Ink::Dim, text)
     }
@@ -57,16 +55,16 @@ impl Cell {
 
     /// The text, truncated to `width` characters.
     fn cut(&self, width: usize, style: &Style) -> String {
-        let whole = self.width();
-        if whole <= width {
+        let full_width = self.width();
+        if full_width <= width {
             return self.text.clone();
         }
         let mark = style.either("…", "..");
-        let kept = width.saturating_sub(mark.chars().count());
+        let length = width.saturating_sub(mark.chars().count());
         if self.tail {
-            mark.chars().chain(self.text.chars().skip(whole - kept)).collect()
+            mark.chars().chain(self.text.chars().skip(full_width - length)).collect()
         } else {
-            self.text.chars().take(kept).chain(mark.chars()).collect()
+            self.text.chars().take(length).chain(mark.chars()).collect()
         }
     }
 }
@@ -167,8 +165,9 @@ impl Table {
         let elastic = self.widths().get(self.elastic).copied().unwrap_or_default();
         let mut narrow = self.clone();
         narrow.rows.iter_mut().for_each(|row| row.truncate(self.elastic));
-        let others = narrow.widths().iter().take(self.elastic).map(|w| w + self.gap).sum::<usize>();
-        others + elastic.min(kept)
+        let width_before =
+            narrow.widths().iter().take(self.elastic).map(|w| w + self.gap).sum::<usize>();
+        width_before + elastic.min(kept)
     }
 
     /// The rows, each with a line break.
@@ -181,9 +180,9 @@ impl Table {
     /// Narrows the elastic column.
     fn narrow(&self, widths: &mut [usize], screen: usize) {
         let columns = widths.iter().map(|width| width + self.gap).sum::<usize>();
-        let over = columns.saturating_sub(self.gap).saturating_sub(screen);
+        let excess = columns.saturating_sub(self.gap).saturating_sub(screen);
         if let Some(elastic) = widths.get_mut(self.elastic) {
-            *elastic -= over.min(elastic.saturating_sub(ELASTIC_MIN));
+            *elastic -= excess.min(elastic.saturating_sub(ELASTIC_MIN));
         }
     }
 
@@ -210,14 +209,14 @@ impl Table {
             let width = if cell.free { cell.width() } else { widths[column] };
             let text = cell.cut(width, style);
             let pad = width - text.chars().count();
-            let right = self.columns.get(column) == Some(&Align::Right);
+            let is_right = self.columns.get(column) == Some(&Align::Right);
             if !text.is_empty() {
-                line.push_str(&" ".repeat(blanks + if right { pad } else { 0 }));
+                line.push_str(&" ".repeat(blanks + if is_right { pad } else { 0 }));
                 line.push_str(&style.paint(cell.ink, &text));
                 blanks = 0;
             }
             // Blanks are written only before more text, so that no line ends with them.
-            blanks += self.gap + if right && !text.is_empty() { 0 } else { pad };
+            blanks += self.gap + if is_right && !text.is_empty() { 0 } else { pad };
         }
         line + "\n"
     }

@@ -12,7 +12,7 @@ struct Time {
 }
 
 impl Time {
-    fn of(metric: &Metric) -> Option<Time> {
+    fn from_metric(metric: &Metric) -> Option<Time> {
         let key = metric.key();
         let (statistic, _) = key.statistic.zip(key.clock)?;
         let row = key.without_statistic().to_string();
@@ -31,17 +31,17 @@ pub(crate) struct Times {
 
 impl Times {
     /// The table, and the remaining metrics.
-    pub(crate) fn of<'a>(
+    pub(crate) fn split<'a>(
         metrics: impl IntoIterator<Item = &'a Metric>,
     ) -> (Times, Vec<&'a Metric>) {
         let (times, others): (Vec<_>, Vec<_>) =
-            metrics.into_iter().partition(|m| Time::of(m).is_some());
+            metrics.into_iter().partition(|m| Time::from_metric(m).is_some());
         let times: Vec<_> =
-            times.into_iter().filter_map(|m| Some((Time::of(m)?, m.value))).collect();
+            times.into_iter().filter_map(|m| Some((Time::from_metric(m)?, m.value))).collect();
         let statistics = distinct(times.iter().map(|(time, _)| time.statistic));
         let value = |row: &str, statistic: Statistic| {
-            let found = times.iter().find(|(t, _)| t.row == row && t.statistic == statistic);
-            found.and_then(|(_, value)| *value)
+            let time = times.iter().find(|(t, _)| t.row == row && t.statistic == statistic);
+            time.and_then(|(_, value)| *value)
         };
         let rows = distinct(times.iter().map(|(time, _)| time.row.as_str()))
             .into_iter()
@@ -61,7 +61,7 @@ mod tests {
         let names =
             ["service.p50", "service.p99.9", "cpu_ns_per_io", "response.p99.9", "read.service.max"];
         let metrics: Vec<_> = names.map(metric).into();
-        let (times, others) = Times::of(&metrics);
+        let (times, others) = Times::split(&metrics);
         assert_eq!(times.statistics, ["p50", "p99.9", "max"]);
         let expected = [
             ("service".to_string(), vec![Some(11.0), Some(13.0), None]),

@@ -7,11 +7,11 @@ use record::{Health, Run};
 use workload::units::decimal;
 
 /// Selects a counter, or a value that is not a count.
-type Count = fn(&Health) -> Option<u64>;
-type Share = fn(&Health) -> Option<f64>;
+type HealthCount = fn(&Health) -> Option<u64>;
+type HealthShare = fn(&Health) -> Option<f64>;
 
 /// A counter, before and after.
-pub(crate) struct Row {
+pub(crate) struct WearRow {
     /// `Written by hosts`.
     pub name: &'static str,
     pub before: String,
@@ -26,20 +26,20 @@ fn both(run: &Run) -> Option<(&Health, &Health)> {
 }
 
 /// All counters of the drive.
-pub(crate) fn rows(run: &Run) -> Vec<Row> {
+pub(crate) fn rows(run: &Run) -> Vec<WearRow> {
     let Some((before, after)) = both(run) else { return Vec::new() };
-    let bytes: [(&'static str, Count); 3] = [
+    let bytes: [(&'static str, HealthCount); 3] = [
         ("Written by hosts", |h| h.written_bytes),
         ("Written to flash", |h| h.flash_written_bytes),
         ("Read by hosts", |h| h.read_bytes),
     ];
-    let counts: [(&'static str, Count); 4] = [
+    let counts: [(&'static str, HealthCount); 4] = [
         ("Media errors", |h| h.media_errors),
         ("Reallocated blocks", |h| h.reallocated),
         ("Link errors", |h| h.link_errors),
         ("Logged errors", |h| h.logged_errors),
     ];
-    let shares: [(&'static str, &str, Share); 3] = [
+    let shares: [(&'static str, &str, HealthShare); 3] = [
         ("Rated life used", "%", |h| h.wear_percent),
         ("Spare blocks left", "%", |h| h.spare_percent),
         ("Temperature", " C", |h| h.temperature_c),
@@ -53,8 +53,8 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
     }
     for (name, unit, of) in shares {
         let (Some(b), Some(a)) = (of(before), of(after)) else { continue };
-        let show = |value: f64| format!("{value:.0}{unit}");
-        rows.push(Row { name, before: show(b), after: show(a), added: String::new() });
+        let [before, after] = [b, a].map(|value| format!("{value:.0}{unit}"));
+        rows.push(WearRow { name, before, after, added: String::new() });
     }
     rows
 }
@@ -64,22 +64,22 @@ fn row(
     before: Option<u64>,
     after: Option<u64>,
     show: impl Fn(u64) -> String,
-) -> Option<Row> {
+) -> Option<WearRow> {
     let (before, after) = (before?, after?);
     // A counter that decreased was reset, or belongs to another drive.
     let added = after.checked_sub(before).map(&show);
     let added = added.unwrap_or_else(|| "unknown".into());
-    Some(Row { name, before: show(before), after: show(after), added })
+    Some(WearRow { name, before: show(before), after: show(after), added })
 }
 
 /// The same in one line: traffic by the drive's count, flash against host, and values that got
 /// worse.
 pub(crate) fn line(run: &Run) -> Vec<String> {
     let Some((before, after)) = both(run) else { return Vec::new() };
-    let more = |of: Count| of(after)?.checked_sub(of(before)?);
+    let growth = |of: HealthCount| of(after)?.checked_sub(of(before)?);
     let mut items = Vec::new();
-    let host = more(|h| h.written_bytes);
-    let flash = more(|h| h.flash_written_bytes);
+    let host = growth(|h| h.written_bytes);
+    let flash = growth(|h| h.flash_written_bytes);
     items.extend(match (host, flash) {
         (Some(host @ 1..), Some(flash)) => {
             let times = flash as f64 / host as f64;
@@ -89,14 +89,14 @@ pub(crate) fn line(run: &Run) -> Vec<String> {
         (Some(host), _) => Some(format!("host wrote {}, by its own count", decimal(host))),
         (None, flash) => flash.map(|b| format!("{} to flash, by its own count", decimal(b))),
     });
-    let worse: [(&'static str, Count); 4] = [
+    let counters: [(&'static str, HealthCount); 4] = [
         ("media errors", |h| h.media_errors),
         ("reallocated blocks", |h| h.reallocated),
         ("link errors", |h| h.link_errors),
         ("logged errors", |h| h.logged_errors),
     ];
-    for (name, of) in worse {
-        items.extend(more(of).filter(|n| *n > 0).map(|n| format!("{n} new {name}")));
+    for (name, of) in counters {
+        items.extend(growth(of).filter(|n| *n > 0).map(|n| format!("{n} new {name}")));
     }
     let wear = before.wear_percent.zip(after.wear_percent).filter(|(b, a)| b != a);
     items.extend(wear.map(|(b, a)| format!("wear {b:.0}% -> {a:.0}%")));

@@ -12,7 +12,6 @@ use store::StoreError;
 use crate::interrupt::INTERRUPTED;
 use crate::screen;
 
-/// A check failed.
 pub const CHECK_FAILED: u8 = 1;
 /// Bad usage.
 pub const USAGE: u8 = 2;

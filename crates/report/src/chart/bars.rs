@@ -46,44 +46,44 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     if bars.is_empty() {
         return None;
     }
-    let most = |bar: &Bar| bar.figure.high.unwrap_or(bar.figure.value).max(bar.figure.value);
     let levels = chart.bands.iter().filter_map(|band| Some(band.y?[1]));
-    let most = bars.iter().map(most).chain(levels).fold(0.0, f64::max);
-    let scale = Scale::from_zero(most);
+    let ends = bars.iter().map(|bar| bar.figure.high.unwrap_or(0.0).max(bar.figure.value));
+    let value_max = ends.chain(levels).fold(0.0, f64::max);
+    let scale = Scale::from_zero(value_max);
     let key = if grouped {
-        let class = |i: usize| class_of(&names[i], i);
-        (0..names.len()).map(|i| (class(i), names[i].clone())).collect()
+        let names = names.iter().enumerate();
+        names.map(|(i, name)| (class_of(name, i), name.clone())).collect()
     } else {
         Vec::new()
     };
-    let said = bars.iter().map(|bar| {
+    let words = bars.iter().map(|bar| {
         let name = [bar.group.as_str(), bar.label.as_str()].into_iter().filter(|n| !n.is_empty());
         let name = name.collect::<Vec<_>>().join(" ");
         format!("{name} {}", shown(chart.y, bar.figure.value))
     });
-    let said = said.collect();
-    Some(Drawn::of(key, said, |narrow| form(chart, &bars, &scale, grouped, narrow)))
+    let words = words.collect();
+    Some(Drawn::new(key, words, |narrow| form(chart, &bars, &scale, grouped, narrow)))
 }
 
 fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool) -> Canvas {
     let width = if narrow { NARROW } else { WIDE };
     let name = |bar: &Bar| if grouped { bar.group.clone() } else { bar.label.clone() };
     let widest = bars.iter().map(|bar| name(bar).chars().count()).max().unwrap_or(0) as f64 * CHAR;
-    let left = if narrow { 0.0 } else { (widest + 14.0).min(NAMES_MAX) };
+    let names_width = if narrow { 0.0 } else { (widest + 14.0).min(NAMES_MAX) };
     let levels: Vec<_> =
         chart.bands.iter().filter_map(|b| Some((b.label.as_str(), b.y?[1]))).collect();
     let top = if levels.is_empty() { 2.0 } else { LINE };
     // Positions first, because they determine the height of the drawing.
     let (mut y, mut places, mut headings) = (top, Vec::new(), Vec::new());
     for (index, bar) in bars.iter().enumerate() {
-        let begins = index == 0 || !grouped || bars[index - 1].group != bar.group;
-        if begins && index > 0 {
+        let is_first = index == 0 || !grouped || bars[index - 1].group != bar.group;
+        if is_first && index > 0 {
             y += if grouped { GROUP_GAP } else { 0.0 };
         }
-        if begins && narrow && !name(bar).is_empty() {
+        if is_first && narrow && !name(bar).is_empty() {
             headings.push((y + LINE / 2.0, name(bar)));
             y += LINE;
-        } else if begins {
+        } else if is_first {
             let count =
                 bars[index..].iter().take_while(|b| grouped && b.group == bar.group).count();
             let lower = count.max(1) as f64 * (BAR + GAP) - GAP;
@@ -93,8 +93,8 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
         y += BAR + GAP;
     }
     let mut canvas = Canvas::new(width, y + 4.0);
-    let room = width - left - VALUE;
-    let at = |value: f64| left + scale.share(value).clamp(0.0, 1.0) * room;
+    let room = width - names_width - VALUE;
+    let at = |value: f64| names_width + scale.share(value).clamp(0.0, 1.0) * room;
     for (label, value) in levels {
         canvas.line("level", [at(value), top - 4.0], [at(value), y]);
         canvas.text("label", [at(value), 8.0], Anchor::Middle, label);
@@ -103,14 +103,14 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
         if narrow {
             canvas.text("name", [0.0, y], Anchor::Start, &name)
         } else {
-            canvas.text("name", [left - 12.0, y], Anchor::End, &name)
+            canvas.text("name", [names_width - 12.0, y], Anchor::End, &name)
         }
     }
     for (bar, y) in bars.iter().zip(places) {
         one(&mut canvas, chart.y, bar, y, &at);
     }
     if !narrow {
-        canvas.line("axis", [left, top - 2.0], [left, y]);
+        canvas.line("axis", [names_width, top - 2.0], [names_width, y]);
     }
     canvas
 }

@@ -46,11 +46,13 @@ impl Canvas {
 
     /// A line through points; a lone point is a short dash.
     pub(super) fn path(&mut self, class: &str, points: &[[f64; 2]]) {
-        let place = |p: &[f64; 2]| format!("{:.1} {:.1}", p[0], p[1]);
         let text = match points {
             [] => return,
-            [one] => format!("M{}h3", place(&[one[0] - 1.5, one[1]])),
-            _ => format!("M{}", points.iter().map(place).collect::<Vec<_>>().join("L")),
+            [[x, y]] => format!("M{:.1} {y:.1}h3", x - 1.5),
+            _ => {
+                let places = points.iter().map(|[x, y]| format!("{x:.1} {y:.1}"));
+                format!("M{}", places.collect::<Vec<_>>().join("L"))
+            }
         };
         self.body += &format!("<path class=\"{class}\" d=\"{text}\"/>");
     }
@@ -72,8 +74,8 @@ impl Canvas {
     /// Text, vertically centred at `y`; moved horizontally if it would leave the drawing.
     pub(super) fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
         // Labels are bold.
-        let each = if class == "label" { 1.12 * CHAR } else { CHAR };
-        let width = each * text.chars().count() as f64;
+        let char_width = if class == "label" { 1.12 * CHAR } else { CHAR };
+        let width = char_width * text.chars().count() as f64;
         let (word, low, high) = match anchor {
             Anchor::Start => ("start", 0.0, self.width - width),
             Anchor::Middle => ("middle", width / 2.0, self.width - width / 2.0),

@@ -15,24 +15,29 @@ const LOG_FROM: f64 = 12.0;
 pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let lines: Vec<Trace> =
         (0..chart.sources.len()).flat_map(|index| traces(chart, run, index)).collect();
-    let all = || lines.iter().flat_map(|line| line.pieces.iter().flatten());
-    let (first, last) = (extreme(all(), |b| b.x, f64::min)?, extreme(all(), |b| b.x, f64::max)?);
+    let buckets = || lines.iter().flat_map(|line| line.pieces.iter().flatten());
+    let start = extreme(buckets(), |b| b.x, f64::min)?;
+    let end = extreme(buckets(), |b| b.x, f64::max)?;
     let marks = chart.marks.iter().map(|mark| mark.at);
-    let (low, high) = (extreme(all(), |b| b.low, f64::min)?, extreme(all(), |b| b.high, f64::max)?);
+    let low = extreme(buckets(), |b| b.low, f64::min)?;
+    let high = extreme(buckets(), |b| b.high, f64::max)?;
     let levels = chart.bands.iter().filter_map(|band| band.y).flatten();
     let medians: Vec<f64> = lines.iter().map(median).filter(|m| *m > 0.0).collect();
-    let (least, most) = medians.iter().fold((f64::MAX, 0.0f64), |(a, b), m| (a.min(*m), b.max(*m)));
+    let (median_min, median_max) =
+        medians.iter().fold((f64::MAX, 0.0f64), |(a, b), m| (a.min(*m), b.max(*m)));
     let y = match chart.y {
         Unit::Celsius => Scale::between((low - 3.0).floor(), (high + 3.0).ceil()),
-        _ if lines.len() > 1 && most > LOG_FROM * least && low > 0.0 => Scale::log(low, high),
+        _ if lines.len() > 1 && median_max > LOG_FROM * median_min && low > 0.0 => {
+            Scale::log(low, high)
+        }
         _ => Scale::from_zero(levels.fold(high, f64::max)),
     };
     let x = match chart.x {
-        Axis::Round => Scale::between(0.5, last.max(1.0) + 0.5),
-        _ => Scale::between(0.0f64.min(first), marks.fold(last, f64::max)),
+        Axis::Round => Scale::between(0.5, end.max(1.0) + 0.5),
+        _ => Scale::between(0.0f64.min(start), marks.fold(end, f64::max)),
     };
-    let said = lines.iter().map(|line| said(chart.y, line)).collect();
-    Some(Drawn::of(key(&lines), said, |narrow| form(chart, &lines, x, y, narrow)))
+    let words = lines.iter().map(|line| said(chart.y, line)).collect();
+    Some(Drawn::new(key(&lines), words, |narrow| form(chart, &lines, x, y, narrow)))
 }
 
 /// The legend. Lines for blocks without data share one colour, so they share an entry.
@@ -55,10 +60,9 @@ fn form(chart: &Chart, lines: &[Trace], x: Scale, y: Scale, narrow: bool) -> Can
     for (index, line) in lines.iter().enumerate() {
         let class = class(line, index);
         for piece in &line.pieces {
-            let of = |value: fn(&Bucket) -> f64| -> Vec<[f64; 2]> {
-                piece.iter().map(|b| plane.at(b.x, value(b))).collect()
-            };
-            let (low, mid, high) = (of(|b| b.low), of(|b| b.mid), of(|b| b.high));
+            let values: [fn(&Bucket) -> f64; 3] = [|b| b.low, |b| b.mid, |b| b.high];
+            let [low, mid, high] = values
+                .map(|value| piece.iter().map(|b| plane.place(b.x, value(b))).collect::<Vec<_>>());
             plane.canvas.area(&format!("spread {class}"), &low, &high);
             plane.canvas.path(&format!("datum line {class}"), &mid);
             if chart.x == Axis::Round {
@@ -86,9 +90,10 @@ fn median(line: &Trace) -> f64 {
 
 /// Describes a line in words: `fresh drive from 5.00 GB/s to 1.45 GB/s, median 1.46 GB/s`.
 fn said(unit: Unit, line: &Trace) -> String {
-    let mut all = line.pieces.iter().flatten();
-    let first = all.next().map_or(0.0, |b| b.mid);
-    let last = all.last().map_or(first, |b| b.mid);
-    let [first, last, middle] = [first, last, median(line)].map(|v| shown(unit, v));
-    format!("{} from {first} to {last}, median {middle}", line.name)
+    let mut buckets = line.pieces.iter().flatten();
+    let start_value = buckets.next().map_or(0.0, |b| b.mid);
+    let end_value = buckets.last().map_or(start_value, |b| b.mid);
+    let [start_value, end_value, middle] =
+        [start_value, end_value, median(line)].map(|v| shown(unit, v));
+    format!("{} from {start_value} to {end_value}, median {middle}", line.name)
 }

@@ -35,7 +35,7 @@ pub(crate) fn drawn(charts: &[Chart], run: &Run) -> Vec<Markup> {
 
 /// A chart as a figure; `None` if the record has none of its sources.
 fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
-    let drawn = match &chart.kind {
+    let drawing = match &chart.kind {
         ChartKind::Bars => bars::draw(chart, run),
         ChartKind::Lines => lines::draw(chart, run),
         ChartKind::Points => points::draw(chart, run),
@@ -46,10 +46,10 @@ fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
         figure.answer {
             figcaption {
                 b { (chart.title) }
-                @for (class, name) in &drawn.key { span.key.(class) { (name) } }
+                @for (class, name) in &drawing.key { span.key.(class) { (name) } }
             }
-            div role="img" aria-label=(emit::plain(&format!("{}: {}", chart.title, drawn.said))) {
-                (drawn.wide) (drawn.narrow)
+            div role="img" aria-label=(emit::plain(&format!("{}: {}", chart.title, drawing.said))) {
+                (drawing.wide) (drawing.narrow)
             }
         }
     })
@@ -76,11 +76,10 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn of(key: Vec<(String, String)>, said: Vec<String>, draw: impl Fn(bool) -> Canvas) -> Drawn {
+    fn new(key: Vec<(String, String)>, words: Vec<String>, draw: impl Fn(bool) -> Canvas) -> Drawn {
         let key = if key.len() > 1 { key } else { Vec::new() };
-        let said = said.join("; ");
         let (wide, narrow) = (draw(false).finish("wide"), draw(true).finish("narrow"));
-        Drawn { wide, narrow, key, said }
+        Drawn { wide, narrow, key, said: words.join("; ") }
     }
 }
 
@@ -116,8 +115,8 @@ fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<ChartValue> {
 
 /// The display name of a source.
 fn label_of(chart: &Chart, index: usize) -> String {
-    let given = chart.labels.get(index).filter(|label| !label.is_empty());
-    given.cloned().unwrap_or_else(|| record::MetricKey::parse(&chart.sources[index]).in_words())
+    let label = chart.labels.get(index).filter(|label| !label.is_empty());
+    label.cloned().unwrap_or_else(|| record::MetricKey::parse(&chart.sources[index]).in_words())
 }
 
 /// The group of a source; empty if it has none.

@@ -46,32 +46,31 @@ impl Plane {
     }
 
     /// The position of a point in pixels, clamped to the plot.
-    pub(super) fn at(&self, x: f64, y: f64) -> [f64; 2] {
-        let share = |scale: &Scale, v: f64| scale.share(v).clamp(0.0, 1.0);
-        [LEFT + share(&self.x, x) * self.across(), TOP + (1.0 - share(&self.y, y)) * self.down()]
+    pub(super) fn place(&self, x: f64, y: f64) -> [f64; 2] {
+        let [x, y] = [self.x.share(x), self.y.share(y)].map(|share| share.clamp(0.0, 1.0));
+        [LEFT + x * self.across(), TOP + (1.0 - y) * self.down()]
     }
 
     /// Draws grid, ticks and titles.
     pub(super) fn axes(&mut self, base: Base) {
         let [right, bottom] = [self.canvas.width - RIGHT, self.canvas.height - BOTTOM];
         let (divisor, unit) = scale::unit_of_axis(self.unit, self.y.value(1.0) / 1.08);
-        let in_unit = |v: f64| v / divisor;
         let rows = if self.down() < 150.0 { 3 } else { 5 };
         for tick in self.y.ticks(rows, Base::Ten) {
-            let y = self.at(0.0, tick)[1];
+            let y = self.place(0.0, tick)[1];
             self.canvas.line("grid", [LEFT, y], [right, y]);
             let words = match self.unit {
                 Unit::Iops => scale::count(tick),
-                _ => scale::plain(in_unit(tick)),
+                _ => scale::plain(tick / divisor),
             };
             self.canvas.text("tick", [LEFT - 8.0, y], Anchor::End, &words);
         }
         self.canvas.text("title", [0.0, 9.0], Anchor::Start, unit);
         let (divisor, title) = scale::horizontal(&self.axis, self.x.value(1.0) / 1.3);
-        let most = (self.across() / if self.narrow { 62.0 } else { 84.0 }) as usize;
+        let ticks_max = (self.across() / if self.narrow { 62.0 } else { 84.0 }) as usize;
         let scaled = self.x;
-        for tick in ticks_of(&scaled, divisor, most, base, &self.axis) {
-            let x = self.at(tick, 0.0)[0];
+        for tick in ticks_of(&scaled, divisor, ticks_max, base, &self.axis) {
+            let x = self.place(tick, 0.0)[0];
             self.canvas.line("grid", [x, TOP], [x, bottom]);
             let words = scale::tick(&self.axis, tick / divisor);
             self.canvas.text("tick", [x, bottom + 14.0], Anchor::Middle, &words);
@@ -85,7 +84,7 @@ impl Plane {
         for band in &chart.bands {
             let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
             let [y0, y1] = band.y.unwrap_or([self.y.value(0.0), self.y.value(1.0)]);
-            let ([left, low], [right, high]) = (self.at(x0, y0), self.at(x1, y1));
+            let ([left, low], [right, high]) = (self.place(x0, y0), self.place(x1, y1));
             if band.y.is_some() && y0 == y1 {
                 continue;
             }
@@ -98,9 +97,9 @@ impl Plane {
         let [right, bottom] = [self.canvas.width - RIGHT, self.canvas.height - BOTTOM];
         let width = |label: &str| CHAR * label.chars().count() as f64;
         for mark in &chart.marks {
-            let x = self.at(mark.at, 0.0)[0];
+            let x = self.place(mark.at, 0.0)[0];
             if let (Some(low), Some(high)) = (mark.low, mark.high) {
-                let [left, right] = [self.at(low, 0.0)[0], self.at(high, 0.0)[0]];
+                let [left, right] = [self.place(low, 0.0)[0], self.place(high, 0.0)[0]];
                 self.canvas.rect("band", [left, TOP], [right - left, bottom - TOP]);
             }
             self.canvas.line("mark", [x, TOP - 4.0], [x, bottom]);
@@ -112,30 +111,35 @@ impl Plane {
         let mut placed: Vec<[f64; 3]> = Vec::new();
         for band in chart.bands.iter().filter(|band| !band.label.is_empty()) {
             let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
-            let (left, right) = (self.at(x0, 0.0)[0], self.at(x1, 0.0)[0]);
+            let (left, right) = (self.place(x0, 0.0)[0], self.place(x1, 0.0)[0]);
             match band.y {
                 Some([y0, y1]) => {
-                    let y = self.at(x0, y0.max(y1))[1];
+                    let y = self.place(x0, y0.max(y1))[1];
                     if y0 == y1 {
                         self.canvas.line("level", [left, y], [right, y]);
                     }
-                    let above = if y - TOP > 30.0 { y - 9.0 } else { y + 12.0 };
-                    let wide = width(&band.label);
-                    let fits = wide <= right - left;
-                    let (x, anchor) =
-                        if fits { (right - 4.0, Anchor::End) } else { (left + 4.0, Anchor::Start) };
-                    let end = if fits { x } else { x + wide };
-                    // The labels of adjacent levels are side by side.
-                    let free = |end: f64| {
-                        placed.iter().all(|[from, to, y]| {
-                            (y - above).abs() >= LABEL || end <= *from || end - wide >= *to
-                        })
+                    let label_y = if y - TOP > 30.0 { y - 9.0 } else { y + 12.0 };
+                    let label_width = width(&band.label);
+                    let is_inside = label_width <= right - left;
+                    let (x, anchor) = if is_inside {
+                        (right - 4.0, Anchor::End)
+                    } else {
+                        (left + 4.0, Anchor::Start)
                     };
-                    let shifts = (0..4).map(|n| f64::from(n) * (wide + 8.0));
-                    let room = |shift: &f64| !fits || end - shift - wide >= left;
-                    let shift = shifts.filter(room).find(|shift| free(end - shift)).unwrap_or(0.0);
-                    placed.push([end - shift - wide, end - shift, above]);
-                    self.canvas.text("label", [x - shift, above], anchor, &band.label);
+                    let end = if is_inside { x } else { x + label_width };
+                    // The labels of adjacent levels are side by side.
+                    let shifts = (0..4).map(|n| f64::from(n) * (label_width + 8.0));
+                    let mut shifts =
+                        shifts.filter(|shift| !is_inside || end - shift - label_width >= left);
+                    let shift = shifts.find(|shift| {
+                        let [start, end] = [end - shift - label_width, end - shift];
+                        placed.iter().all(|[from, to, y]| {
+                            (y - label_y).abs() >= LABEL || end <= *from || start >= *to
+                        })
+                    });
+                    let shift = shift.unwrap_or(0.0);
+                    placed.push([end - shift - label_width, end - shift, label_y]);
+                    self.canvas.text("label", [x - shift, label_y], anchor, &band.label);
                 }
                 None => {
                     let middle = (left + right) / 2.0;

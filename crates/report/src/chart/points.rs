@@ -14,54 +14,54 @@ const LOG_FROM: f64 = 12.0;
 /// Segments of a fitted line, which is a curve on a logarithmic axis.
 const FIT_STEPS: u32 = 80;
 
-struct Group {
+struct PointGroup {
     name: String,
     class: String,
     points: Vec<(f64, ChartValue)>,
 }
 
 pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<PointGroup> = Vec::new();
     for (index, (source, place)) in chart.sources.iter().zip(&chart.places).enumerate() {
         let figure = run.metric(source).and_then(|m| figure_of(m, chart.y, *place));
         let Some(figure) = figure else { continue };
         let name = group_of(chart, index);
-        let at = groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
+        let number = groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
             let class = class_of(name, groups.len());
-            groups.push(Group { name: name.into(), class, points: Vec::new() });
+            groups.push(PointGroup { name: name.into(), class, points: Vec::new() });
             groups.len() - 1
         });
-        groups[at].points.push((*place, figure));
+        groups[number].points.push((*place, figure));
     }
     groups.iter_mut().for_each(|group| group.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
-    let all = || groups.iter().flat_map(|group| &group.points);
-    let (first, last) = bounds(all().map(|p| p.0))?;
-    let ends = |p: &(f64, ChartValue)| [p.1.low, p.1.high, Some(p.1.value)].into_iter().flatten();
+    let points: Vec<&(f64, ChartValue)> = groups.iter().flat_map(|group| &group.points).collect();
+    let (start, end) = bounds(points.iter().map(|(place, _)| *place))?;
+    let values = points.iter().flat_map(|(_, value)| [value.low, value.high, Some(value.value)]);
     let levels = chart.bands.iter().filter_map(|band| band.y).flatten();
-    let (low, high) = bounds(all().flat_map(ends).chain(levels))?;
-    let mut values: Vec<f64> = all().map(|p| p.1.value).collect();
+    let (low, high) = bounds(values.flatten().chain(levels))?;
+    let mut values: Vec<f64> = points.iter().map(|(_, value)| value.value).collect();
     values.sort_unstable_by(f64::total_cmp);
-    let (least, most) = (values[values.len() / 10], *values.last()?);
-    let y = if most > LOG_FROM * least && low > 0.0 {
+    let (value_low, value_high) = (values[values.len() / 10], *values.last()?);
+    let y = if value_high > LOG_FROM * value_low && low > 0.0 {
         Scale::log(low, high)
     } else {
         Scale::from_zero(high)
     };
-    let x = if first > 0.0 && (base(&chart.x) == Base::Two || last > LOG_FROM * first) {
-        Scale::log(first, last)
+    let x = if start > 0.0 && (base(&chart.x) == Base::Two || end > LOG_FROM * start) {
+        Scale::log(start, end)
     } else {
-        Scale::from_zero(last)
+        Scale::from_zero(end)
     };
     let key = groups.iter().map(|g| (g.class.clone(), g.name.clone())).collect();
-    let said = |group: &Group| {
+    let words = groups.iter().flat_map(|group| {
         let name = if group.name.is_empty() { String::new() } else { format!("{} ", group.name) };
         let points = group.points.iter().map(move |(at, figure)| {
             format!("{name}{} {}", scale::tick(&chart.x, *at), shown(chart.y, figure.value))
         });
         points.collect::<Vec<_>>()
-    };
-    let said = groups.iter().flat_map(said).collect();
-    Some(Drawn::of(key, said, |narrow| form(chart, &groups, x, y, narrow)))
+    });
+    let words = words.collect();
+    Some(Drawn::new(key, words, |narrow| form(chart, &groups, x, y, narrow)))
 }
 
 fn base(axis: &Axis) -> Base {
@@ -78,7 +78,7 @@ fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-fn form(chart: &Chart, groups: &[Group], x: Scale, y: Scale, narrow: bool) -> Canvas {
+fn form(chart: &Chart, groups: &[PointGroup], x: Scale, y: Scale, narrow: bool) -> Canvas {
     let mut plane = Plane::new(chart, x, y, narrow);
     plane.bands(chart);
     plane.axes(base(&chart.x));
@@ -90,13 +90,13 @@ fn form(chart: &Chart, groups: &[Group], x: Scale, y: Scale, narrow: bool) -> Ca
     }
     for group in groups {
         let places: Vec<[f64; 2]> =
-            group.points.iter().map(|(at, figure)| plane.at(*at, figure.value)).collect();
+            group.points.iter().map(|(at, figure)| plane.place(*at, figure.value)).collect();
         if chart.fits.is_empty() {
             plane.canvas.path(&format!("line {}", group.class), &places);
         }
         for ((at, figure), place) in group.points.iter().zip(&places) {
             if let (Some(low), Some(high)) = (figure.low, figure.high) {
-                plane.canvas.line("whisker", plane.at(*at, low), plane.at(*at, high));
+                plane.canvas.line("whisker", plane.place(*at, low), plane.place(*at, high));
             }
             plane.canvas.dot(&format!("datum {}", group.class), *place);
         }
@@ -108,7 +108,7 @@ fn form(chart: &Chart, groups: &[Group], x: Scale, y: Scale, narrow: bool) -> Ca
 /// The point of a fitted line at a fraction of the axis.
 fn on_fit(plane: &Plane, fit: &FittedLine, share: f64) -> [f64; 2] {
     let x = plane.x.value(share);
-    plane.at(x, fit.at_zero + fit.slope * x)
+    plane.place(x, fit.at_zero + fit.slope * x)
 }
 
 #[cfg(test)]

@@ -63,16 +63,16 @@ impl Scale {
         let power = 10f64.powi(libm::log10(rough).floor() as i32);
         let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough);
         let step = step.unwrap_or(10.0 * power);
-        let first = (self.low / step).ceil();
-        let ticks = (0..).map(|i| (first + f64::from(i)) * step);
+        let start = (self.low / step).ceil();
+        let ticks = (0..).map(|i| (start + f64::from(i)) * step);
         ticks.take_while(|tick| *tick <= self.high * (1.0 + 1e-9)).collect()
     }
 
     fn powers(&self, base: f64, most: usize) -> Vec<f64> {
-        let exponent = |value: f64| libm::log(value) / libm::log(base);
-        let (from, to) = (exponent(self.low).ceil() as i32, exponent(self.high).floor() as i32);
-        let every = ((to - from + 1) as f64 / most.max(1) as f64).ceil().max(1.0) as usize;
-        (from..=to).step_by(every).map(|power| base.powi(power)).collect()
+        let [low, high] = [self.low, self.high].map(|value| libm::log(value) / libm::log(base));
+        let (from, to) = (low.ceil() as i32, high.floor() as i32);
+        let period = ((to - from + 1) as f64 / most.max(1) as f64).ceil().max(1.0) as usize;
+        (from..=to).step_by(period).map(|power| base.powi(power)).collect()
     }
 
     fn decades(&self, most: usize) -> Vec<f64> {
@@ -83,8 +83,8 @@ impl Scale {
             let ticks = (from..=to).flat_map(|p| steps.iter().map(move |s| s * 10f64.powi(p)));
             ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect()
         });
-        let fit = scales.find(|ticks| ticks.len() <= most);
-        fit.unwrap_or_else(|| self.powers(10.0, most))
+        let ticks = scales.find(|ticks| ticks.len() <= most);
+        ticks.unwrap_or_else(|| self.powers(10.0, most))
     }
 }
 
@@ -97,14 +97,12 @@ pub(super) enum Base {
 
 /// Divisor and name of the unit in which an axis is labelled.
 pub(super) fn unit_of_axis(unit: Unit, most: f64) -> (f64, &'static str) {
-    let of = |steps: &[(f64, &'static str)]| {
-        let fit = steps.iter().copied().find(|(scale, _)| most >= *scale);
-        fit.unwrap_or(*steps.last().unwrap_or(&(1.0, "")))
-    };
     match unit {
-        Unit::BytesPerSecond => of(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
+        Unit::BytesPerSecond => {
+            largest(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")], (1.0, "B/s"), most)
+        }
         Unit::Iops => (1.0, "IOPS"),
-        Unit::Nanoseconds => of(&[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")]),
+        Unit::Nanoseconds => largest(&[(1e9, "s"), (1e6, "ms"), (1e3, "us")], (1.0, "ns"), most),
         Unit::Bytes => bytes(most),
         Unit::Celsius => (1.0, "°C"),
         Unit::Share => (0.01, "%"),
@@ -113,8 +111,16 @@ pub(super) fn unit_of_axis(unit: Unit, most: f64) -> (f64, &'static str) {
 }
 
 fn bytes(most: f64) -> (f64, &'static str) {
-    let steps = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
-    steps.into_iter().find(|(scale, _)| most >= *scale).unwrap_or((1.0, "B"))
+    largest(&[(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")], (1.0, "B"), most)
+}
+
+/// The largest unit that `most` reaches, or else the smallest.
+fn largest(
+    units: &[(f64, &'static str)],
+    smallest: (f64, &'static str),
+    most: f64,
+) -> (f64, &'static str) {
+    units.iter().copied().find(|(scale, _)| most >= *scale).unwrap_or(smallest)
 }
 
 /// Divisor, unit and title of a horizontal axis.

@@ -34,7 +34,7 @@ pub(super) struct Bucket {
 
 /// A point, and whether it starts a piece.
 #[derive(Clone, Copy)]
-struct Point {
+struct TracePoint {
     x: f64,
     y: f64,
     begins: bool,
@@ -46,11 +46,11 @@ pub(super) fn traces(chart: &Chart, run: &Run, index: usize) -> Vec<Trace> {
     let label = super::label_of(chart, index);
     let series: Vec<&Series> =
         run.series.iter().filter(|s| s.name == chart.sources[index]).collect();
-    let shown = columns(chart, &series);
+    let names = columns(chart, &series);
     let mut traces = Vec::new();
-    for name in &shown {
+    for name in &names {
         let points = points(chart, run, &series, name);
-        let name = match (shown.len(), label.as_str()) {
+        let name = match (names.len(), label.as_str()) {
             (1, _) => label.clone(),
             (_, label) => format!("{label}, {name}s"),
         };
@@ -69,53 +69,56 @@ pub(super) fn traces(chart: &Chart, run: &Run, index: usize) -> Vec<Trace> {
 /// The columns shown by a chart: reads and writes if they are in its unit, otherwise the first
 /// other column in that unit.
 fn columns(chart: &Chart, series: &[&Series]) -> Vec<String> {
-    let all = || series.iter().flat_map(|s| &s.columns);
-    let known = |c: &&Column| c.unit == chart.y && c.values.iter().any(Option::is_some);
-    let main =
-        ["read", "write"].into_iter().filter(|name| all().filter(known).any(|c| c.name == *name));
-    let main: Vec<String> = main.map(String::from).collect();
-    if !main.is_empty() {
-        return main;
+    let columns = series.iter().flat_map(|s| &s.columns);
+    let columns = columns.filter(|c| c.unit == chart.y && c.values.iter().any(Option::is_some));
+    let names: Vec<(&str, bool)> = columns.map(|c| (c.name.as_str(), c.is_extreme())).collect();
+    let sides =
+        ["read", "write"].into_iter().filter(|side| names.iter().any(|(name, _)| name == side));
+    let sides: Vec<String> = sides.map(String::from).collect();
+    if !sides.is_empty() {
+        return sides;
     }
-    let eligible = |c: &&Column| {
-        !c.is_extreme()
-            && !c.name.starts_with("device.")
-            && !["position", "unmapped", "written"].contains(&c.name.as_str())
-    };
-    all().filter(known).find(eligible).map(|c| c.name.clone()).into_iter().collect()
+    let other = names.into_iter().find(|(name, is_extreme)| {
+        !is_extreme
+            && !name.starts_with("device.")
+            && !["position", "unmapped", "written"].contains(name)
+    });
+    other.map(|(name, _)| name.to_string()).into_iter().collect()
 }
 
-fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Point> {
-    let shown = |s: &&Series| chart.sources.contains(&s.name);
-    let origin = run.series.iter().filter(shown).map(|s| s.start_ns).min().unwrap_or(0);
+fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<TracePoint> {
+    let series_shown = run.series.iter().filter(|series| chart.sources.contains(&series.name));
+    let origin = series_shown.map(|series| series.start_ns).min().unwrap_or(0);
     let mut points = Vec::new();
-    let (mut bytes, mut round, mut ended) = (0.0, 0.0, f64::NEG_INFINITY);
+    let (mut bytes, mut round, mut end_time) = (0.0, 0.0, f64::NEG_INFINITY);
     for series in series {
         let Some(column) = series.column(name) else { continue };
         let start = series.start_ns.saturating_sub(origin) as f64 / 1e9;
-        let place = BytePositions::of(&chart.x, series);
-        let (mut before, mut last) = (0.0, None::<f64>);
+        let place = BytePositions::new(&chart.x, series);
+        let (mut previous, mut last_x) = (0.0, None::<f64>);
         for (i, (t, value)) in series.t_ns.iter().zip(&column.values).enumerate() {
             let t = *t as f64 / 1e9;
-            let (span, middle) = (t - before, start + (t + before) / 2.0);
-            let moved = place.moved(i, span);
+            let (span, middle) = (t - previous, start + (t + previous) / 2.0);
+            let bytes_moved = place.moved(i, span);
             round += 1.0;
             let x = match chart.x {
                 Axis::Round => round,
-                Axis::BytesWritten | Axis::Address => place.known(i).unwrap_or(bytes + moved / 2.0),
+                Axis::BytesWritten | Axis::Address => {
+                    place.known(i).unwrap_or(bytes + bytes_moved / 2.0)
+                }
                 _ => middle,
             };
-            (bytes, before) = (bytes + moved, t);
+            (bytes, previous) = (bytes + bytes_moved, t);
             let Some(y) = value.filter(|v| v.is_finite()) else { continue };
-            let pause = start + t - span - last.unwrap_or(ended);
+            let pause = start + t - span - last_x.unwrap_or(end_time);
             // Sensors are read less often than other values; their pauses within a series are not
             // gaps.
-            let rare = chart.y == record::Unit::Celsius && last.is_some();
+            let rare = chart.y == record::Unit::Celsius && last_x.is_some();
             let begins = chart.x == Axis::Time && !rare && pause > GAP_INTERVALS * span;
-            last = Some(start + t);
-            points.push(Point { x, y, begins, unmapped: place.unmapped(i) });
+            last_x = Some(start + t);
+            points.push(TracePoint { x, y, begins, unmapped: place.unmapped(i) });
         }
-        ended = start + before;
+        end_time = start + previous;
     }
     points
 }
@@ -128,7 +131,7 @@ struct BytePositions<'s> {
 }
 
 impl<'s> BytePositions<'s> {
-    fn of(axis: &Axis, series: &'s Series) -> BytePositions<'s> {
+    fn new(axis: &Axis, series: &'s Series) -> BytePositions<'s> {
         let known = match axis {
             Axis::Address => series.column("position"),
             Axis::BytesWritten => series.column("written"),
@@ -157,19 +160,19 @@ impl<'s> BytePositions<'s> {
 }
 
 /// Sequences of points of one kind without gaps.
-fn pieces(points: &[Point], unmapped: bool) -> Vec<Vec<Bucket>> {
+fn pieces(points: &[TracePoint], unmapped: bool) -> Vec<Vec<Bucket>> {
     let mut pieces: Vec<Vec<Bucket>> = Vec::new();
-    let mut open = false;
+    let mut is_open = false;
     for point in points {
         if point.unmapped != unmapped {
-            open = false;
+            is_open = false;
             continue;
         }
-        let Point { x, y, begins, .. } = *point;
-        if begins || !open {
+        let TracePoint { x, y, begins, .. } = *point;
+        if begins || !is_open {
             pieces.push(Vec::new());
         }
-        open = true;
+        is_open = true;
         if let Some(piece) = pieces.last_mut() {
             piece.push(Bucket { x, low: y, mid: y, high: y });
         }
@@ -179,14 +182,15 @@ fn pieces(points: &[Point], unmapped: bool) -> Vec<Vec<Bucket>> {
 
 /// Reduces points to buckets with the minimum, median and maximum of each.
 fn reduced(pieces: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
-    let all: usize = pieces.iter().map(Vec::len).sum();
-    let each = all.div_ceil(BUCKETS).max(1);
-    let merge = |chunk: &[Bucket]| {
-        let mut values: Vec<f64> = chunk.iter().map(|b| b.mid).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let x = chunk.iter().map(|b| b.x).sum::<f64>() / chunk.len() as f64;
-        let (low, high) = (values[0], values[values.len() - 1]);
-        Bucket { x, low, mid: values[values.len() / 2], high }
-    };
-    pieces.into_iter().map(|piece| piece.chunks(each).map(merge).collect()).collect()
+    let count: usize = pieces.iter().map(Vec::len).sum();
+    let chunk = count.div_ceil(BUCKETS).max(1);
+    pieces.into_iter().map(|piece| piece.chunks(chunk).map(merged).collect()).collect()
+}
+
+/// One bucket for several.
+fn merged(buckets: &[Bucket]) -> Bucket {
+    let mut values: Vec<f64> = buckets.iter().map(|b| b.mid).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let x = buckets.iter().map(|b| b.x).sum::<f64>() / buckets.len() as f64;
+    Bucket { x, low: values[0], mid: values[values.len() / 2], high: values[values.len() - 1] }
 }

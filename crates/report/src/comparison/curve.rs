@@ -21,7 +21,6 @@ const FRESH: &str = "-fresh";
 pub struct Curve {
     /// Letter of the side.
     pub letter: char,
-    /// The workload.
     pub workload: String,
     /// Bytes written since its beginning, and the rate in bytes per second.
     pub points: Vec<[f64; 2]>,
@@ -34,23 +33,23 @@ pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
     let series = runs.iter().flat_map(|(_, run)| &run.series);
     let names = distinct(series.map(|series| series.name.as_str()));
     let curves = |name: &str| -> Vec<Curve> {
-        let values = runs.iter().filter_map(|(letter, run)| {
+        let curves = runs.iter().filter_map(|(letter, run)| {
             let series = run.series.iter().find(|series| series.name == name)?;
             let points = points(series)?;
-            let least = SHARE_MIN * run.target.bytes.unwrap_or(0) as f64;
-            let fills = points.last().is_some_and(|point| point[0] >= least);
+            let bytes_min = SHARE_MIN * run.target.bytes.unwrap_or(0) as f64;
+            let fills = points.last().is_some_and(|point| point[0] >= bytes_min);
             fills.then(|| Curve { letter: *letter, workload: name.into(), points })
         });
-        values.collect()
+        curves.collect()
     };
-    let written = |curves: &[Curve]| curves[0].points.last().map_or(0.0, |point| point[0]);
-    let common = names.into_iter().map(|name| (name.ends_with(FRESH), curves(name)));
-    let best =
-        common.filter(|(_, curves)| curves.len() > 1).max_by(|(fresh_a, a), (fresh_b, b)| {
-            let key = |fresh: &bool, curves: &[Curve]| (curves.len(), *fresh);
-            key(fresh_a, a).cmp(&key(fresh_b, b)).then(written(a).total_cmp(&written(b)))
-        });
-    best.map_or_else(Vec::new, |(_, curves)| curves)
+    let candidates = names.into_iter().map(|name| (name.ends_with(FRESH), curves(name)));
+    let candidates = candidates.filter(|(_, curves)| curves.len() > 1);
+    let longest = candidates.max_by(|(fresh_a, a), (fresh_b, b)| {
+        let [bytes_a, bytes_b] =
+            [a, b].map(|curves| curves[0].points.last().map_or(0.0, |point| point[0]));
+        (a.len(), fresh_a).cmp(&(b.len(), fresh_b)).then(bytes_a.total_cmp(&bytes_b))
+    });
+    longest.map_or_else(Vec::new, |(_, curves)| curves)
 }
 
 /// The points of a series that only writes.
@@ -59,23 +58,25 @@ fn points(series: &Series) -> Option<Vec<[f64; 2]>> {
     if rates.len() < INTERVALS_MIN || series.column("read").is_some() {
         return None;
     }
-    let (mut written, mut before) = (0.0, 0);
-    let mut all = Vec::with_capacity(rates.len());
+    let (mut written_bytes, mut previous_ns) = (0.0, 0);
+    let mut points = Vec::with_capacity(rates.len());
     for (t_ns, rate) in series.t_ns.iter().zip(rates) {
-        let seconds = t_ns.saturating_sub(before) as f64 / 1e9;
-        before = *t_ns;
+        let seconds = t_ns.saturating_sub(previous_ns) as f64 / 1e9;
+        previous_ns = *t_ns;
         if let Some(rate) = rate {
-            written += rate * seconds;
-            all.push([written, *rate]);
+            written_bytes += rate * seconds;
+            points.push([written_bytes, *rate]);
         }
     }
-    Some(thinned(&all, POINTS))
+    Some(thinned(&points, POINTS))
 }
 
 /// At most `most` points: the mean rate of each group, at its end.
 fn thinned(points: &[[f64; 2]], most: usize) -> Vec<[f64; 2]> {
     let group = points.len().div_ceil(most).max(1);
-    let mean =
-        |group: &[[f64; 2]]| group.iter().map(|point| point[1]).sum::<f64>() / group.len() as f64;
-    points.chunks(group).map(|group| [group[group.len() - 1][0], mean(group)]).collect()
+    let groups = points.chunks(group).map(|group| {
+        let sum = group.iter().map(|point| point[1]).sum::<f64>();
+        [group[group.len() - 1][0], sum / group.len() as f64]
+    });
+    groups.collect()
 }

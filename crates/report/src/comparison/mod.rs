@@ -18,7 +18,7 @@ pub use self::text::text;
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// The groups, A first.
-    pub sides: Vec<Side>,
+    pub sides: Vec<ComparedSide>,
     /// One per side except the first.
     pub against: Vec<Against>,
     /// A caveat for the whole comparison.
@@ -29,7 +29,7 @@ pub struct Comparison {
 
 /// A group of runs.
 #[derive(Clone, Debug, Default)]
-pub struct Side {
+pub struct ComparedSide {
     /// A, B, C ...
     pub letter: char,
     /// Title, runs, method and drive in one line.
@@ -44,7 +44,7 @@ pub struct Against {
     /// The conclusion.
     pub sentence: String,
     /// The quantities, the primary ones first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparedRow>,
     /// Number of quantities omitted from `rows`.
     pub left_out: usize,
     /// Conditions that differ, and doubts.
@@ -55,7 +55,7 @@ pub struct Against {
 
 /// One quantity of two sides.
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub struct ComparedRow {
     /// Display name.
     pub name: String,
     /// The value of A, with its unit.

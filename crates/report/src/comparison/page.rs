@@ -6,7 +6,7 @@
 use maud::{Markup, html as markup};
 use workload::units::{decimal, throughput};
 
-use super::{Against, Comparison, Curve, Row};
+use super::{Against, ComparedRow, Comparison, Curve};
 use crate::html::document;
 
 /// Number of grid lines on the overlay's vertical axis.
@@ -38,8 +38,8 @@ fn letters(comparison: &Comparison) -> String {
 
 /// The ratios on one logarithmic axis, with 1 in the middle.
 fn forest(against: &Against) -> Markup {
-    let shown: Vec<&Row> = against.rows.iter().filter(|row| row.ratio.is_some()).collect();
-    if shown.is_empty() {
+    let rows: Vec<&ComparedRow> = against.rows.iter().filter(|row| row.ratio.is_some()).collect();
+    if rows.is_empty() {
         return markup! {};
     }
     let (letter, reach) = (against.letter, against.reach());
@@ -47,7 +47,7 @@ fn forest(against: &Against) -> Markup {
         section {
             h2 { "How many times as fast is " (letter) " as A?" }
             ul.forest aria-label={ "Ratios of " (letter) " over A, with their intervals" } {
-                @for row in shown {
+                @for row in rows {
                     li {
                         span.name { (row.name) }
                         (bar(row, reach))
@@ -70,7 +70,7 @@ fn times(factor: f64) -> String {
     format!("{} times", workload::units::significant(factor))
 }
 
-fn bar(row: &Row, reach: f64) -> Markup {
+fn bar(row: &ComparedRow, reach: f64) -> Markup {
     let place = |ratio: f64| {
         let ratio = ratio.clamp(1.0 / reach, reach);
         50.0 + 50.0 * libm::log(ratio) / libm::log(reach)
@@ -92,9 +92,11 @@ fn bar(row: &Row, reach: f64) -> Markup {
 /// The rates of all sides over the bytes written.
 fn overlay(curves: &[Curve]) -> Markup {
     let [first, ..] = curves else { return markup! {} };
-    let all = || curves.iter().flat_map(|curve| &curve.points);
-    let most = |axis: usize| all().map(|point| point[axis]).fold(0.0, f64::max);
-    let (written, rate) = (most(0), most(1) * 1.05);
+    let [written, rate] = [0, 1].map(|axis| {
+        let points = curves.iter().flat_map(|curve| &curve.points);
+        points.map(|point| point[axis]).fold(0.0, f64::max)
+    });
+    let rate = rate * 1.05;
     if written <= 0.0 || rate <= 0.0 {
         return markup! {};
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::style::Style;
 
 fn comparison() -> Comparison {
-    let row = |name: &str, ratio: f64, interval, certain| Row {
+    let row = |name: &str, ratio: f64, interval, certain| ComparedRow {
         name: name.into(),
         a: "100 MB/s".into(),
         b: "131 MB/s".into(),
@@ -21,7 +21,7 @@ fn comparison() -> Comparison {
         row("sequential write", 1.31, Some([1.24, 1.38]), true),
         row("4K read <q1>", 1.0, Some([0.9, 1.1]), false),
     ];
-    let side = |letter, heading: &str| Side { letter, heading: heading.into() };
+    let side = |letter, heading: &str| ComparedSide { letter, heading: heading.into() };
     let against = Against {
         letter: 'B',
         sentence: "B is 1.31 times as fast at sequential writes (1.24 to 1.38).".into(),

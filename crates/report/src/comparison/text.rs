@@ -8,7 +8,6 @@ use crate::table::{Align, Cell, Table};
 /// Maximum width of wrapped text.
 const TEXT_COLUMNS: usize = 100;
 
-/// The comparison as text.
 pub fn text(comparison: &Comparison, style: &Style) -> String {
     let columns = style.width.min(TEXT_COLUMNS);
     let mut text = String::new();
@@ -39,8 +38,8 @@ pub fn text(comparison: &Comparison, style: &Style) -> String {
     }
     let caveat = wrap(&format!("- {}", comparison.caveat), columns).join("\n");
     let last = comparison.against.last();
-    let apart = last.is_some_and(|last| last.warnings.is_empty() && last.notes.is_empty());
-    let gap = if apart { "\n" } else { "" };
+    let is_separate = last.is_some_and(|last| last.warnings.is_empty() && last.notes.is_empty());
+    let gap = if is_separate { "\n" } else { "" };
     text + gap + &style.paint_lines(Ink::Dim, &caveat) + "\n"
 }
 
@@ -48,19 +47,20 @@ pub fn text(comparison: &Comparison, style: &Style) -> String {
 /// line of its own: no name and no number is truncated.
 fn table(against: &Against, style: &Style) -> String {
     const PLOT: &str = "plot";
-    let full = rows(against, style, false);
+    let widest = rows(against, style, false);
     let fits = |table: &Table| table.width() <= style.columns();
-    let forms = [full.clone(), full.clone().without(&[PLOT]), full.without(&[PLOT, "interval"])];
+    let forms =
+        [widest.clone(), widest.clone().without(&[PLOT]), widest.without(&[PLOT, "interval"])];
     let table = forms.into_iter().find(fits);
     let table = table.unwrap_or_else(|| {
-        let apart = rows(against, style, true).without(&[PLOT]);
-        if fits(&apart) { apart } else { apart.without(&["interval"]) }
+        let separate = rows(against, style, true).without(&[PLOT]);
+        if fits(&separate) { separate } else { separate.without(&["interval"]) }
     });
-    let more = match against.left_out {
+    let remark = match against.left_out {
         0 => String::new(),
         n => style.paint(Ink::Dim, &format!("{n} more without a claim: --all")) + "\n",
     };
-    table.headed(PLOT, "").render(style) + &more
+    table.headed(PLOT, "").render(style) + &remark
 }
 
 /// The rows, each name in the first column or, if `apart`, on a line of its own.

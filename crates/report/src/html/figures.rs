@@ -56,15 +56,15 @@ fn time_series(run: &Run) -> Markup {
 }
 
 fn spread_of(series: &Series, column: &Column) -> Markup {
-    let seconds = |ns: u64| span(ns as f64 / 1e9);
-    let lasts = series.t_ns.last().copied().unwrap_or(0);
+    let [start, duration] =
+        [series.start_ns, series.t_ns.last().copied().unwrap_or(0)].map(|ns| span(ns as f64 / 1e9));
     let Some(spread) = spread(&column.values) else { return markup! {} };
     markup! {
         tr {
             th scope="row" { (series.name) }
             td.number { (series.replicate + 1) }
-            td.number { (seconds(series.start_ns)) }
-            td.number { (seconds(lasts)) }
+            td.number { (start) }
+            td.number { (duration) }
             td { (column.name) }
             @for value in spread { td.number { (quantity::show(column.unit, value)) } }
         }
@@ -72,14 +72,14 @@ fn spread_of(series: &Series, column: &Column) -> Markup {
 }
 
 fn spread(values: &[Option<f64>]) -> Option<[f64; 3]> {
-    let mut known: Vec<f64> = values.iter().flatten().copied().collect();
-    known.sort_unstable_by(f64::total_cmp);
-    Some([*known.first()?, *known.get(known.len() / 2)?, *known.last()?])
+    let mut numbers: Vec<f64> = values.iter().flatten().copied().collect();
+    numbers.sort_unstable_by(f64::total_cmp);
+    Some([*numbers.first()?, *numbers.get(numbers.len() / 2)?, *numbers.last()?])
 }
 
 pub(super) fn latencies(run: &Run) -> Markup {
-    let grid = Grid::of(run);
-    let (times, _) = Times::of(&run.metrics);
+    let grid = Grid::new(run);
+    let (times, _) = Times::split(&run.metrics);
     let sides = DIRECTIONS.map(|d| grid.has_latency(d).then(|| numbers::percentiles(&grid, d)));
     let tables = sides.iter().any(Option::is_some) || !times.rows.is_empty();
     if !tables && run.latencies.is_empty() {

@@ -116,8 +116,7 @@ fn embedded(json: &str) -> String {
 
 /// The page without characters that change the direction of the following text.
 fn steady(page: String) -> String {
-    let steering = |c: char| controls_display(c) && c != '\n' && c != '\t';
-    if page.contains(steering) { page.replace(steering, "\u{fffd}") } else { page }
+    page.replace(|c| controls_display(c) && c != '\n' && c != '\t', "\u{fffd}")
 }
 
 /// The head of a page; `charts` is the additional content needed by charts.

@@ -5,7 +5,7 @@ use record::{Metric, Run, Unit};
 use workload::units::amount;
 
 use super::sheet::{head, latency_cell, sheet};
-use crate::grid::{Grid, Row, rates_of};
+use crate::grid::{Grid, GridRow, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::Style;
@@ -16,21 +16,21 @@ use workload::OpKind;
 const STYLE: Style = Style { colour: false, width: 120, unicode: true };
 
 pub(super) fn numbers(run: &Run) -> Markup {
-    let grid = Grid::of(run);
+    let grid = Grid::new(run);
     if grid.rows.is_empty() && grid.others.is_empty() {
         return markup! {};
     }
     markup! {
         section {
             h2 { "Numbers" }
-            @if grid.rows.iter().any(Row::has_rate) {
+            @if grid.rows.iter().any(GridRow::has_rate) {
                 (rates(&grid))
                 p.note {
                     (claim(&grid, run)) "n=1: measured once, without an interval. "
                     "Bars: MB/s, all on the same scale."
                 }
             }
-            @let (_, others) = Times::of(grid.others.iter().copied());
+            @let (_, others) = Times::split(grid.others.iter().copied());
             @if !others.is_empty() {
                 @if !grid.rows.is_empty() { h3 { "Other measurements" } }
                 (plain(&others))
@@ -41,19 +41,19 @@ pub(super) fn numbers(run: &Run) -> Markup {
 
 /// The sentence that explains the intervals under the rates.
 fn claim(grid: &Grid<'_>, run: &Run) -> String {
-    let rates = || rates_of(grid.rows.iter());
-    if rates().all(|metric| metric.low.is_none()) {
+    let mut rates = rates_of(grid.rows.iter());
+    if rates.clone().all(|metric| metric.low.is_none()) {
         return String::new();
     }
-    let heading = quantity::interval_heading(rates());
-    let grounds = rates().find_map(|metric| quantity::grounds(metric, run));
+    let heading = quantity::interval_heading(rates.clone());
+    let grounds = rates.find_map(|metric| quantity::grounds(metric, run));
     let grounds = grounds.map(|grounds| format!(" ({grounds})")).unwrap_or_default();
     format!("Below a rate: {heading}{grounds}. ")
 }
 
 fn rates(grid: &Grid<'_>) -> Markup {
-    let rows = || grid.rows.iter().filter(|row| row.has_rate());
-    let row_maxima = rows().map(|row| {
+    let rows = grid.rows.iter().filter(|row| row.has_rate());
+    let row_maxima = rows.clone().map(|row| {
         let rates = row.sides.iter().map(|s| s.rate).chain([row.both]).flatten();
         rates.filter_map(|r| row.bytes_per_s(r)).fold(0.0, f64::max)
     });
@@ -61,13 +61,12 @@ fn rates(grid: &Grid<'_>) -> Markup {
     markup! {
         table.grid {
             (head(&[("Workload", Left), ("Read", Left), ("Write", Left)]))
-            tbody { @for row in rows() { (rate_row(row, fastest)) } }
+            tbody { @for row in rows { (rate_row(row, fastest)) } }
         }
     }
 }
 
-fn rate_row(row: &Row<'_>, fastest: f64) -> Markup {
-    let side = |d: OpKind| row.side(d).rate.map(|metric| rate(row, metric, fastest));
+fn rate_row(row: &GridRow<'_>, fastest: f64) -> Markup {
     markup! {
         tr {
             th scope="row" { (row.label()) }
@@ -75,7 +74,7 @@ fn rate_row(row: &Row<'_>, fastest: f64) -> Markup {
                 td colspan="2" { (rate(row, both, fastest)) small { "reads and writes together" } }
             } @else {
                 @for direction in DIRECTIONS {
-                    td.(direction.name()) { @if let Some(rate) = side(direction) { (rate) } }
+                    td.(direction.name()) { @if let Some(metric) = row.side(direction).rate { (rate(row, metric, fastest)) } }
                 }
             }
         }
@@ -83,7 +82,7 @@ fn rate_row(row: &Row<'_>, fastest: f64) -> Markup {
 }
 
 /// The rate in its unit in large type, the interval and MB/s in small type, and a bar.
-fn rate(row: &Row<'_>, metric: &Metric, fastest: f64) -> Markup {
+fn rate(row: &GridRow<'_>, metric: &Metric, fastest: f64) -> Markup {
     let Some(value) = metric.value else { return markup! { (quantity::UNKNOWN) } };
     let bytes = row.bytes_per_s(metric).unwrap_or(0.0);
     let share = if fastest > 0.0 { 100.0 * bytes / fastest } else { 0.0 };

@@ -1,7 +1,7 @@
 //! The rest of the page: conclusions and doubts, drive, machine, plan, raw values.
 
 use maud::{Markup, html as markup};
-use record::{DriveIdentity, Evidence, Metric, Plan, Run, State};
+use record::{DriveIdentity, Evidence, Plan, Run, State};
 use workload::units::{binary, decimal, latency, span};
 
 use super::sheet::{self, Fact};
@@ -118,13 +118,12 @@ fn finite(value: f64) -> Option<f64> {
 }
 
 pub(super) fn drive(run: &Run) -> Markup {
-    let known = |d: &DriveIdentity| [identity(d), form(d), link_and_health(d)].concat();
     markup! {
         section {
             h2 { "Drive" }
             @match &run.target.drive {
                 Some(drive) => {
-                    (sheet::facts(&known(drive)))
+                    (sheet::facts(&[identity(drive), form(drive), link_and_health(drive)].concat()))
                     (reported(drive))
                     (wear(run))
                 }
@@ -200,19 +199,21 @@ fn form(drive: &DriveIdentity) -> Vec<Fact> {
 fn link_and_health(drive: &DriveIdentity) -> Vec<Fact> {
     let link = drive.link.clone().unwrap_or_default();
     let health = &drive.health;
-    let celsius = |c: Option<f64>| c.map(|c| format!("{c:.0} C"));
-    let percent = |w: f64| format!("{w:.0}%");
+    let [temperature, limit] = [health.temperature_c, health.temperature_warn_c]
+        .map(|celsius| celsius.map(|celsius| format!("{celsius:.0} C")));
+    let [wear, spare] = [health.wear_percent, health.spare_percent]
+        .map(|percent| percent.map(|percent| format!("{percent:.0}%")));
     vec![
         ("Link", link.now),
         ("Best link mode", link.best),
         ("Maximum link rate", link.ceiling_bytes_per_s.map(workload::units::throughput)),
-        ("Temperature", celsius(health.temperature_c)),
-        ("Warning temperature", celsius(health.temperature_warn_c)),
-        ("Rated life used", health.wear_percent.map(percent)),
+        ("Temperature", temperature),
+        ("Warning temperature", limit),
+        ("Rated life used", wear),
         ("Written over its life", health.written_bytes.map(decimal)),
         ("Written to flash", health.flash_written_bytes.map(decimal)),
         ("Rated endurance", health.rated_bytes.map(decimal)),
-        ("Spare blocks left", health.spare_percent.map(percent)),
+        ("Spare blocks left", spare),
         ("Media errors", count(health.media_errors)),
         ("Reallocated blocks", count(health.reallocated)),
         ("Link errors", count(health.link_errors)),
@@ -330,10 +331,6 @@ fn state(state: State) -> Option<String> {
 
 fn steps(run: &Run, plan: &Plan) -> Markup {
     let issued: Vec<_> = run.known_workloads().collect();
-    let words = |name: &str| {
-        let workload = issued.iter().find(|w| w.name == name);
-        workload.map(|w| describe::workload(w).join(", ")).unwrap_or_default()
-    };
     if plan.steps.is_empty() {
         return markup! { @for w in &issued { p { (describe::workload(w).join(", ")) } } };
     }
@@ -351,7 +348,8 @@ fn steps(run: &Run, plan: &Plan) -> Markup {
                 td.number { (step.times()) }
                 td.number { (finite(step.seconds).map_or_else(|| UNKNOWN.to_string(), span)) }
                 td.number { (decimal(step.write_bytes_max)) }
-                td { (words(&step.name)) }
+                @let workload = issued.iter().find(|workload| workload.name == step.name);
+                td { (workload.map(|w| describe::workload(w).join(", ")).unwrap_or_default()) }
             }
         }
     };
@@ -383,16 +381,14 @@ fn unrounded(run: &Run) -> Markup {
         ("n", Right),
         ("Samples", Left),
     ];
-    let number = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_string(), |v| v.to_string());
-    let samples = |m: &Metric| m.samples.iter().map(f64::to_string).collect::<Vec<_>>().join(" ");
     let rows = markup! {
         @for m in &run.metrics {
             tr {
                 th scope="row" { (m.name) }
                 td { (m.unit.name()) }
-                @for value in [m.value, m.low, m.high] { td.number { (number(value)) } }
+                @for value in [m.value, m.low, m.high] { td.number { (value.map_or_else(|| UNKNOWN.to_string(), |v| v.to_string())) } }
                 td.number { (m.n) }
-                td { (samples(m)) }
+                td { (m.samples.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")) }
             }
         }
     };

@@ -20,9 +20,8 @@ const TILES_MAX: usize = 6;
 pub(super) fn subject(run: &Run) -> String {
     let drive = run.target.drive.as_ref();
     let model = drive.and_then(facts::model).or_else(|| drive.map(|d| d.name.clone()));
-    let named = |name: &String| !name.is_empty();
-    let known = model.filter(named).or(Some(run.target.spec.clone()).filter(named));
-    known.unwrap_or_else(|| "unknown drive".to_string())
+    let mut names = model.into_iter().chain([run.target.spec.clone()]);
+    names.find(|name| !name.is_empty()).unwrap_or_else(|| "unknown drive".to_string())
 }
 
 pub(super) fn summary(run: &Run) -> Markup {
@@ -74,10 +73,10 @@ fn verdict(run: &Run) -> (&'static str, String) {
     let concluded = run.verdicts.first().map(|verdict| verdict.text.clone());
     let mut issued = run.known_workloads();
     // A single workload has no verdict: its result is the headline.
-    let only = issued.next().filter(|_| issued.next().is_none());
-    let described = only.map(|w| describe::workload(&w).join(", "));
-    let none = "No conclusion was drawn from these numbers.";
-    ("plain", concluded.or(described).unwrap_or_else(|| none.to_string()))
+    let workload = issued.next().filter(|_| issued.next().is_none());
+    let described = workload.map(|w| describe::workload(&w).join(", "));
+    let nothing = "No conclusion was drawn from these numbers.";
+    ("plain", concluded.or(described).unwrap_or_else(|| nothing.to_string()))
 }
 
 fn stamp_tone(stamp: &Stamp) -> &'static str {
@@ -90,25 +89,26 @@ fn stamp_tone(stamp: &Stamp) -> &'static str {
 
 fn doubt_counts(run: &Run) -> Vec<String> {
     let doubts = facts::doubts(run);
-    let count = |level| doubts.iter().filter(|d| d.finding.level == level).count();
+    let [bad, warnings, notes] = [Level::Bad, Level::Warn, Level::Note]
+        .map(|level| doubts.iter().filter(|d| d.finding.level == level).count() as u64);
     let io_errors: u64 = run.errors.iter().map(|e| e.count).sum();
     let counts = [
-        (count(Level::Bad) as u64, "reason to disbelieve it", "reasons to disbelieve it"),
-        (count(Level::Warn) as u64, "warning", "warnings"),
-        (count(Level::Note) as u64, "note", "notes"),
+        (bad, "reason to disbelieve it", "reasons to disbelieve it"),
+        (warnings, "warning", "warnings"),
+        (notes, "note", "notes"),
         (io_errors, "I/O error", "I/O errors"),
     ];
-    let some = counts.into_iter().filter(|c| c.0 > 0);
-    some.map(|(n, one, many)| format!("{n} {}", if n == 1 { one } else { many })).collect()
+    let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+    counts.map(|(n, one, many)| format!("{n} {}", if n == 1 { one } else { many })).collect()
 }
 
-struct Tile {
+struct SummaryTile {
     label: String,
     value: String,
     below: String,
 }
 
-fn draw(tile: &Tile) -> Markup {
+fn draw(tile: &SummaryTile) -> Markup {
     // The number and its unit are set separately: `3518` large, `MB/s` small.
     let (number, unit) = tile.value.split_once(' ').unwrap_or((&tile.value, ""));
     markup! {
@@ -120,8 +120,8 @@ fn draw(tile: &Tile) -> Markup {
     }
 }
 
-fn tiles(run: &Run) -> Vec<Tile> {
-    let grid = Grid::of(run);
+fn tiles(run: &Run) -> Vec<SummaryTile> {
+    let grid = Grid::new(run);
     let mut tiles = match &run.answer {
         Some(answer) => of_answer(answer, run),
         None if grid.rows.is_empty() => leading(run),
@@ -132,21 +132,21 @@ fn tiles(run: &Run) -> Vec<Tile> {
 }
 
 /// The tiles of the answer, in its order. The metric adds the interval and its basis.
-fn of_answer(answer: &Answer, run: &Run) -> Vec<Tile> {
-    let tile = |tile: &record::Tile| match run.metric(&tile.metric) {
+fn of_answer(answer: &Answer, run: &Run) -> Vec<SummaryTile> {
+    let tiles = answer.tiles.iter().map(|tile| match run.metric(&tile.metric) {
         Some(metric) => of_metric(tile.label.clone(), metric, run),
-        None => Tile {
+        None => SummaryTile {
             label: tile.label.clone(),
             value: quantity::show_known(tile.unit, tile.value),
             below: String::new(),
         },
-    };
-    answer.tiles.iter().map(tile).collect()
+    });
+    tiles.collect()
 }
 
 /// The first (largest, then deepest) sequential and random rows in both directions, then the median
 /// latency of random I/O at depth 1.
-fn of_grid(grid: &Grid<'_>, run: &Run) -> Vec<Tile> {
+fn of_grid(grid: &Grid<'_>, run: &Run) -> Vec<SummaryTile> {
     let mut tiles = Vec::new();
     for order in [Order::Sequential, Order::Random] {
         let Some(row) = grid.rows.iter().find(|r| r.key.order == order) else { continue };
@@ -159,7 +159,7 @@ fn of_grid(grid: &Grid<'_>, run: &Run) -> Vec<Tile> {
     {
         for direction in DIRECTIONS {
             let Some(ns) = row.side(direction).latency[0] else { continue };
-            tiles.push(Tile {
+            tiles.push(SummaryTile {
                 label: format!("{} {}", row.label(), direction.name()),
                 value: workload::units::latency(ns),
                 below: "median latency".to_string(),
@@ -170,7 +170,7 @@ fn of_grid(grid: &Grid<'_>, run: &Run) -> Vec<Tile> {
 }
 
 /// The first metrics of a method without a grid.
-fn leading(run: &Run) -> Vec<Tile> {
+fn leading(run: &Run) -> Vec<SummaryTile> {
     let times = |clock: Clock, statistic| MetricKey::of_run(statistic).clocked(clock);
     let order = [
         MetricKey::of_run(Statistic::Iops),
@@ -180,13 +180,13 @@ fn leading(run: &Run) -> Vec<Tile> {
         times(Clock::Service, Statistic::P50),
         MetricKey::of_run(Statistic::EffectiveDepth),
     ];
-    let named = order.iter().filter_map(|key| run.metric(&key.to_string()));
-    let known: Vec<&Metric> = named.filter(|m| m.value.is_some()).collect();
-    let metrics = if known.is_empty() { run.metrics.iter().collect() } else { known };
+    let metrics = order.iter().filter_map(|key| run.metric(&key.to_string()));
+    let with_values: Vec<&Metric> = metrics.filter(|m| m.value.is_some()).collect();
+    let metrics = if with_values.is_empty() { run.metrics.iter().collect() } else { with_values };
     metrics.into_iter().map(|m| of_metric(m.name.replace('_', " "), m, run)).collect()
 }
 
-fn of_metric(label: String, metric: &Metric, run: &Run) -> Tile {
+fn of_metric(label: String, metric: &Metric, run: &Run) -> SummaryTile {
     let value = quantity::show_known(metric.unit, metric.value);
     // A number without an interval is shown alone.
     let words = metric.low.map(|_| quantity::interval_words(metric)).unwrap_or_default();
@@ -194,5 +194,5 @@ fn of_metric(label: String, metric: &Metric, run: &Run) -> Tile {
         Some(grounds) => format!("{words} ({grounds})"),
         None => words,
     };
-    Tile { label, value, below }
+    SummaryTile { label, value, below }
 }

@@ -12,7 +12,6 @@ pub struct Beside<'a> {
     pub title: &'a str,
     /// The target, as named by the user.
     pub target: &'a str,
-    /// Its figures.
     pub figures: Vec<BesideFigure>,
     /// Skipped steps, each with the reason.
     pub left_out: &'a [String],
@@ -26,7 +25,6 @@ pub struct BesideFigure {
     pub what: String,
     /// As measured, without its unit.
     pub here: String,
-    /// Its unit.
     pub unit: &'static str,
     /// The published figures.
     pub published: Vec<Published>,
@@ -46,12 +44,12 @@ pub struct Published {
 pub fn beside(view: &Beside<'_>, style: &Style) -> String {
     let width = style.width.min(SENTENCE_COLUMNS);
     let mut text = style.paint(Ink::Strong, view.title) + "\n";
-    let said = format!(
+    let sentence = format!(
         "The document's own steps, run on {}. Another drive on another machine is not expected to \
          meet these figures: they are for comparison, and nothing passes or fails.",
         view.target
     );
-    text += &format!("{}\n{}", lines(&said, width), table(&view.figures, style));
+    text += &format!("{}\n{}", lines(&sentence, width), table(&view.figures, style));
     for why in view.left_out {
         text += &format!("left out: {why}\n");
     }

@@ -35,13 +35,11 @@ pub struct Replication {
     pub sources: Run,
     /// The same charts for text.
     pub sketches: Vec<Sketch>,
-    /// Its figures.
     pub figures: Vec<ReplicatedFigure>,
     /// Names of missed figures, with the reason.
     pub missed: Vec<[String; 2]>,
     /// Open questions of the document, with their answers.
     pub answers: Vec<[String; 2]>,
-    /// Its runs.
     pub runs: Vec<RunLine>,
 }
 
@@ -50,7 +48,6 @@ pub struct Replication {
 pub struct RunLine {
     /// Its number, or its id outside a store.
     pub number: String,
-    /// The experiment.
     pub experiment: String,
     /// The virtual drive.
     pub target: String,
@@ -61,7 +58,6 @@ pub struct RunLine {
 /// A chart in text.
 #[derive(Clone, Debug)]
 pub struct Sketch {
-    /// Its title.
     pub title: String,
     /// Name, drawing and values of each line.
     pub lines: Vec<(String, Drawing, String)>,
@@ -79,7 +75,6 @@ pub enum Drawing {
 /// The document's own result.
 #[derive(Clone, Debug)]
 pub struct Headline {
-    /// Its title.
     pub title: String,
     /// Machine, tool and value.
     pub rows: Vec<[String; 3]>,
@@ -92,7 +87,6 @@ pub struct Headline {
 pub struct ReplicatedFigure {
     /// The quantity.
     pub what: String,
-    /// As published.
     pub published: String,
     /// The repeated value; `None` if it could not be read.
     pub here: Option<String>,

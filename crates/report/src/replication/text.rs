@@ -85,7 +85,7 @@ fn sketch(chart: &Sketch, style: &Style) -> String {
     };
     let mut text = format!("\n{}\n", style.paint(Ink::Strong, &chart.title));
     for (name, drawing, values) in &chart.lines {
-        let (drawn, gap) = match drawing {
+        let (sketch, gap) = match drawing {
             Drawing::Values(values) => {
                 let values: Vec<_> = values.iter().copied().map(Some).collect();
                 (sparkline(&values, SKETCH_COLUMNS, style), "  ")
@@ -95,7 +95,7 @@ fn sketch(chart: &Sketch, style: &Style) -> String {
                 (style.either("█", "#").repeat(columns), " ")
             }
         };
-        text += &format!("{name:width$}  {drawn}{gap}{values}\n");
+        text += &format!("{name:width$}  {sketch}{gap}{values}\n");
     }
     text
 }

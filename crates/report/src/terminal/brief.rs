@@ -8,7 +8,7 @@ use workload::units::latency;
 use super::tables::roomy;
 use super::{advice, distrust, footer, io, page::Page, stamp_ink};
 use crate::facts;
-use crate::grid::{Grid, Row};
+use crate::grid::{Grid, GridRow};
 use crate::names::{DIRECTIONS, distinct};
 use crate::peers;
 use crate::quantity;
@@ -46,7 +46,7 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     let stamp: Vec<String> = stamp.into_iter().flatten().collect();
     page.plain(stamp_ink(&answer.stamp), &stamp.join("; "));
     page.blank();
-    let grid = Grid::of(run);
+    let grid = Grid::new(run);
     if run.metrics.is_empty() && run.latencies.is_empty() {
         page.labelled("result", Ink::Plain, "nothing was measured");
     } else if run.method == "io" {
@@ -72,7 +72,7 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
 /// The grid with a placeholder for every cell of the plan.
 pub(super) fn so_far(run: &Run, style: &Style) -> Option<String> {
     let plan = run.plan.as_ref().filter(|_| run.method == GRID)?;
-    let mut known = Run { metrics: run.metrics.clone(), ..Run::new(GRID, run.target.clone()) };
+    let mut summary = Run { metrics: run.metrics.clone(), ..Run::new(GRID, run.target.clone()) };
     for key in plan.steps.iter().map(|step| MetricKey::parse(&step.name)) {
         let cell = key.as_cell().filter(|cell| cell.words.is_empty());
         let Some(cell) = cell.filter(|_| key.statistic.is_none()) else { continue };
@@ -84,12 +84,12 @@ pub(super) fn so_far(run: &Run, style: &Style) -> Option<String> {
         for op in key.direction().map_or(DIRECTIONS.to_vec(), |op| vec![op]) {
             let name =
                 MetricKey::cell(cell.order, Some(op), cell.block_bytes, cell.depth).to_string();
-            if known.metric(&name).is_none() {
-                known.metrics.push(Metric { value: None, ..Metric::single(name, unit, 0.0) });
+            if summary.metric(&name).is_none() {
+                summary.metrics.push(Metric { value: None, ..Metric::single(name, unit, 0.0) });
             }
         }
     }
-    let grid = Grid::of(&known);
+    let grid = Grid::new(&summary);
     let unmeasured = style.either("\u{b7}", ".");
     let table = roomy(style, |wide| cells(&grid, wide, unmeasured));
     (!grid.rows.is_empty()).then(|| table.render(style))
@@ -125,26 +125,28 @@ fn drive(run: &Run) -> Vec<String> {
 
 /// The basis of the predictions: `4 replicates; next-run ranges from 4 runs`.
 fn grounds(run: &Run) -> Option<String> {
-    let predicts = |m: &&Metric| m.covers == Some(Covers::NextRun);
-    let metric = run.metrics.iter().rev().find(predicts)?;
-    let n = run.metrics.iter().filter(predicts).map(|m| m.n).max()?;
+    let metrics = run.metrics.iter().filter(|metric| metric.covers == Some(Covers::NextRun));
+    let metric = metrics.clone().next_back()?;
+    let n = metrics.map(|metric| metric.n).max()?;
     let s = if n == 1 { "" } else { "s" };
     let grounds = quantity::grounds(metric, run)?;
     Some(format!("{n} replicate{s}; next-run ranges {grounds}"))
 }
 
 /// Whether a row shows the drive as found; rows of named states are on the full screen.
-fn main(row: &Row<'_>) -> bool {
+fn main(row: &GridRow<'_>) -> bool {
     row.key.words.is_empty() || row.read_percent.is_some()
 }
 
 /// Workloads down; reads and writes across, each with the range for the next run or its latency. A
 /// cell without a value contains `unmeasured`.
 fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
-    let rows: Vec<&Row<'_>> = grid.rows.iter().filter(|row| main(row) && row.has_rate()).collect();
-    let both = rows.iter().any(|row| row.both.is_some());
-    let has = |d: OpKind| grid.has_rate(d) || (both && d == OpKind::Read);
-    let sides: Vec<OpKind> = DIRECTIONS.into_iter().filter(|d| has(*d)).collect();
+    let rows: Vec<&GridRow<'_>> =
+        grid.rows.iter().filter(|row| main(row) && row.has_rate()).collect();
+    let has_mix = rows.iter().any(|row| row.both.is_some());
+    let sides = DIRECTIONS.into_iter();
+    let sides = sides.filter(|side| grid.has_rate(*side) || (has_mix && *side == OpKind::Read));
+    let sides: Vec<OpKind> = sides.collect();
     let mut columns = vec![Align::Left];
     let mut heading = vec![String::new()];
     for side in &sides {
@@ -167,14 +169,14 @@ fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
             continue;
         }
         for side in &sides {
-            let found = row.side(*side);
+            let side = row.side(*side);
             line.push(Cell::new(
                 Ink::Strong,
-                found.rate.map(|metric| rate(metric, unmeasured)).unwrap_or_default(),
+                side.rate.map(|metric| rate(metric, unmeasured)).unwrap_or_default(),
             ));
             if wide {
                 line.push(Cell::dim(
-                    found.rate.map(|m| note(m, found.latency[1], row)).unwrap_or_default(),
+                    side.rate.map(|m| note(m, side.latency[1], row)).unwrap_or_default(),
                 ));
             }
         }
@@ -185,12 +187,12 @@ fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
 
 /// `7090 MB/s`, `188k IOPS`; without a value `unmeasured`.
 fn rate(metric: &Metric, unmeasured: &str) -> String {
-    let shown = metric.value.map(|value| quantity::show(metric.unit, value));
-    shown.unwrap_or_else(|| unmeasured.to_string())
+    let text = metric.value.map(|value| quantity::show(metric.unit, value));
+    text.unwrap_or_else(|| unmeasured.to_string())
 }
 
 /// For one operation at a time, the tail latency; for others, the range for the next run.
-fn note(metric: &Metric, p99: Option<f64>, row: &Row<'_>) -> String {
+fn note(metric: &Metric, p99: Option<f64>, row: &GridRow<'_>) -> String {
     if let Some(ns) = p99.filter(|_| row.key.depth == 1 && metric.unit == Unit::Iops) {
         return format!("p99 {}", latency(ns));
     }
@@ -258,13 +260,15 @@ fn is_detail(kind: &VerdictKind) -> bool {
 }
 
 fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
-    let shown: Vec<&VerdictKind> = answer.limits.iter().map(|limit| &limit.by).collect();
+    let kinds: Vec<&VerdictKind> = answer.limits.iter().map(|limit| &limit.by).collect();
     for (labels, why) in limits(page, run, answer) {
         page.labelled("limits", Ink::Plain, &format!("{}: {why}", labels.join(", ")));
     }
-    let claim =
-        |v: &&Verdict| check(&v.kind).is_none() && !is_detail(&v.kind) && !shown.contains(&&v.kind);
-    for verdict in run.verdicts.iter().filter(claim).take(WHY_MAX) {
+    let verdicts = run.verdicts.iter().filter(|verdict| {
+        let kind = &verdict.kind;
+        check(kind).is_none() && !is_detail(kind) && !kinds.contains(&kind)
+    });
+    for verdict in verdicts.take(WHY_MAX) {
         let line = match verdict.kind {
             // An old tool's table is its result, not a reason.
             VerdictKind::Mark | VerdictKind::Speed => verdict.text.clone(),
@@ -294,7 +298,7 @@ fn checks(verdicts: &[Verdict]) -> Vec<String> {
 
 /// The bottlenecks of the main numbers: the labels that share one, and the bottleneck in a line.
 fn limits(page: &Page, run: &Run, answer: &Answer) -> Vec<(Vec<String>, String)> {
-    let mut found: Vec<(Vec<String>, String)> = Vec::new();
+    let mut limits: Vec<(Vec<String>, String)> = Vec::new();
     for limit in &answer.limits {
         let tile = answer.tiles.iter().find(|tile| tile.metric == limit.metric);
         let label = tile.map_or("this run", |tile| tile.label.as_str());
@@ -302,12 +306,12 @@ fn limits(page: &Page, run: &Run, answer: &Answer) -> Vec<(Vec<String>, String)>
         let why = facts::limiting(run, limit);
         let why = why.map(|v| link(v).unwrap_or_else(|| one_line(&v.text, room)));
         let why = why.unwrap_or_else(|| limit.by.name().to_lowercase());
-        match found.iter_mut().find(|(_, known)| *known == why) {
+        match limits.iter_mut().find(|(_, known)| *known == why) {
             Some((labels, _)) => labels.push(label.to_lowercase()),
-            None => found.push((vec![label.to_string()], why)),
+            None => limits.push((vec![label.to_string()], why)),
         }
     }
-    found
+    limits
 }
 
 /// The main numbers from other sources, one sentence each.
@@ -324,14 +328,18 @@ pub(super) fn normal(page: &mut Page, answer: &Answer) {
 fn link(verdict: &Verdict) -> Option<String> {
     let value = |name: &str| verdict.evidence.iter().find(|e| e.name == name).map(|e| e.value);
     let (rate, ceiling) = (value("throughput")?, value("ceiling of the link")?);
-    let known = verdict.kind == VerdictKind::Link && ceiling > 0.0;
-    let of = quantity::show(Unit::BytesPerSecond, ceiling);
-    known.then(|| format!("the link, {:.0}% of {of}", 100.0 * rate / ceiling))
+    let is_link = verdict.kind == VerdictKind::Link && ceiling > 0.0;
+    let bound = quantity::show(Unit::BytesPerSecond, ceiling);
+    is_link.then(|| format!("the link, {:.0}% of {bound}", 100.0 * rate / ceiling))
 }
 
 /// The text up to the last end of a statement that fits on a line, or all of it if none does. A
 /// comma does not end a statement: "When all blocks are written, ..." is meaningless without the
 /// rest.
+fn has_open_bracket(text: &str) -> bool {
+    text.matches(['[', '(']).count() > text.matches([']', ')']).count()
+}
+
 fn one_line(text: &str, width: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= width {
@@ -339,10 +347,9 @@ fn one_line(text: &str, width: usize) -> String {
     }
     let ends = text.match_indices([':', ';', '.']).map(|(at, _)| at);
     // A point between digits does not end a statement.
-    let open = |part: &str| part.matches(['[', '(']).count() > part.matches([']', ')']).count();
     ends.filter(|at| {
         let (part, rest) = (&text[..*at], &text[at + 1..]);
-        rest.starts_with(' ') && part.chars().count() < width && !open(part)
+        rest.starts_with(' ') && part.chars().count() < width && !has_open_bracket(part)
     })
     .max()
     .map_or_else(|| text.to_string(), |at| format!("{}.", &text[..at]))
@@ -359,13 +366,13 @@ fn doubts(page: &mut Page, run: &Run) {
         page.labelled("distrust", Ink::Dim, &text);
     }
     // An author's remarks belong with the figures.
-    let most = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
-    for doubt in notes.iter().take(most) {
+    let doubts_max = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
+    for doubt in notes.iter().take(doubts_max) {
         page.labelled("note", Ink::Plain, &doubt.text());
         advice(page, doubt);
     }
-    if notes.len() > most {
-        page.labelled("note", Ink::Dim, &format!("and {} more", notes.len() - most));
+    if notes.len() > doubts_max {
+        page.labelled("note", Ink::Dim, &format!("and {} more", notes.len() - doubts_max));
     }
     for errors in &run.errors {
         page.labelled("errors", Ink::Bad, &facts::errors(errors, run.naming()));

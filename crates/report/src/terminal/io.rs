@@ -25,7 +25,7 @@ pub(super) fn body(page: &mut Page, run: &Run) {
         page.items("workload", &describe::workload(&workload));
     }
     page.blank();
-    let (times, mut others) = Times::of(&run.metrics);
+    let (times, mut others) = Times::split(&run.metrics);
     rates(page, &mut others);
     words(page, &mut others, run);
     if !times.rows.is_empty() {

@@ -69,7 +69,7 @@ fn in_full(run: &Run, style: &Style, leave_out: impl Fn(&Grid<'_>) -> usize) -> 
     } else if run.method == "io" {
         io::body(&mut page, run);
     } else {
-        let grid = Grid::of(run);
+        let grid = Grid::new(run);
         left_out = leave_out(&grid);
         tables::body(&mut page, &grid, left_out);
     }
@@ -127,8 +127,8 @@ fn time_series(page: &mut Page, run: &Run) {
         let max = quantity::show(column.unit, max);
         let time = span(series.t_ns.last().map_or(0.0, |t| *t as f64 / 1e9));
         let op = DIRECTIONS.into_iter().find(|op| op.name() == column.name);
-        let of = run.naming().workload(&series.name, op);
-        let text = format!("{of} over {time}, up to {max}");
+        let workload = run.naming().workload(&series.name, op);
+        let text = format!("{workload} over {time}, up to {max}");
         page.blank();
         page.labelled("rate", Ink::Dim, &text);
         page.raw("rate", &line);
@@ -149,8 +149,8 @@ fn conclusions(page: &mut Page, run: &Run) {
         let text = format!("{}: {}", verdict.kind, verdict.text);
         page.labelled("why", Ink::Plain, &text);
         // On one screen, a known cause needs no further test.
-        let open = verdict.kind == VerdictKind::Undetermined;
-        if let Some(test) = verdict.next_test.as_ref().filter(|_| open) {
+        let is_undetermined = verdict.kind == VerdictKind::Undetermined;
+        if let Some(test) = verdict.next_test.as_ref().filter(|_| is_undetermined) {
             page.indented_text(Ink::Dim, &format!("try: {test}"));
         }
     }
@@ -158,12 +158,12 @@ fn conclusions(page: &mut Page, run: &Run) {
     let notes = doubts.iter().filter(|d| d.finding.level == Level::Note).count();
     // An author's remarks belong with the figures.
     let notes_max = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
-    let shown = doubts.len() - notes.saturating_sub(notes_max);
-    doubts[..shown].iter().for_each(|doubt| distrust(page, doubt));
-    if shown < doubts.len() {
-        let more = doubts.len() - shown;
-        let s = if more == 1 { "" } else { "s" };
-        page.labelled("distrust", Ink::Dim, &format!("- and {more} more note{s}"));
+    let shown_count = doubts.len() - notes.saturating_sub(notes_max);
+    doubts[..shown_count].iter().for_each(|doubt| distrust(page, doubt));
+    if shown_count < doubts.len() {
+        let hidden_count = doubts.len() - shown_count;
+        let s = if hidden_count == 1 { "" } else { "s" };
+        page.labelled("distrust", Ink::Dim, &format!("- and {hidden_count} more note{s}"));
     }
     for errors in &run.errors {
         page.labelled("errors", Ink::Bad, &facts::errors(errors, run.naming()));

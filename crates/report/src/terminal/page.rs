@@ -41,16 +41,16 @@ impl<'a> Page<'a> {
     pub(super) fn title(&mut self, pieces: &[(Ink, String)]) {
         let style = self.style;
         let widths: Vec<usize> = pieces.iter().map(|p| p.1.chars().count()).collect();
-        let mut used = 0;
+        let mut width_used = 0;
         for ((ink, piece), width) in pieces.iter().zip(widths) {
-            if used > 0 && used + 3 + width > style.columns() {
+            if width_used > 0 && width_used + 3 + width > style.columns() {
                 self.text.push('\n');
-                used = 0;
+                width_used = 0;
             }
-            let gap = if used > 0 { "   " } else { "" };
+            let gap = if width_used > 0 { "   " } else { "" };
             self.text.push_str(gap);
             self.text.push_str(&style.paint(*ink, piece));
-            used += gap.len() + width;
+            width_used += gap.len() + width;
         }
         self.text.push('\n');
     }
@@ -60,9 +60,9 @@ impl<'a> Page<'a> {
         let width = self.text_width();
         let mut lines: Vec<String> = Vec::new();
         for item in items {
-            let count = |text: &str| text.chars().count();
+            let item_width = ITEM_GAP.len() + item.chars().count();
             match lines.last_mut() {
-                Some(line) if count(line) + ITEM_GAP.len() + count(item) <= width => {
+                Some(line) if line.chars().count() + item_width <= width => {
                     line.push_str(ITEM_GAP);
                     line.push_str(item);
                 }
@@ -115,9 +115,9 @@ impl<'a> Page<'a> {
     }
 
     fn push(&mut self, label: &'static str, painted: &str) {
-        let shown = if label == self.label { "" } else { label };
-        let blanks = " ".repeat(INDENT - shown.len());
-        let label_text = self.style.paint(Ink::Dim, shown);
+        let text_of_label = if label == self.label { "" } else { label };
+        let blanks = " ".repeat(INDENT - text_of_label.len());
+        let label_text = self.style.paint(Ink::Dim, text_of_label);
         self.text.push_str(&format!("{label_text}{blanks}{painted}\n"));
         self.label = label;
     }

@@ -3,7 +3,7 @@
 use record::{CellKey, Metric};
 
 use super::page::Page;
-use crate::grid::{Grid, Latency, Row, rates_of};
+use crate::grid::{Grid, GridRow, Latency, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::{Ink, Style};
@@ -18,21 +18,21 @@ const OTHERS_MAX: usize = 4;
 /// Number of metrics that a page of limited length leaves out: all those beside a grid, if there
 /// are more than [`OTHERS_MAX`].
 pub(super) fn left_out(grid: &Grid<'_>) -> usize {
-    let others = grid.others.len();
-    if grid.rows.is_empty() || others <= OTHERS_MAX { 0 } else { others }
+    let count = grid.others.len();
+    if grid.rows.is_empty() || count <= OTHERS_MAX { 0 } else { count }
 }
 
 /// The grid, the latencies, and a plain table of the rest, unless `left_out` is nonzero.
 pub(super) fn body(page: &mut Page, grid: &Grid<'_>, left_out: usize) {
     let style = page.style;
-    let few = if left_out > 0 { &[] } else { grid.others.as_slice() };
-    let drawn = [
+    let metrics = if left_out > 0 { &[] } else { grid.others.as_slice() };
+    let tables = [
         // The full interval, and separate units, if there is room.
         roomy(style, |roomy| rates(grid, style, roomy)),
         roomy(style, |roomy| latencies(grid, style, roomy)),
-        others(few, style),
+        others(metrics, style),
     ];
-    for table in drawn.iter().filter(|table| !table.is_empty()) {
+    for table in tables.iter().filter(|table| !table.is_empty()) {
         page.blank();
         page.block(&table.render(style));
     }
@@ -48,8 +48,8 @@ pub(super) fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
 fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_rate()).collect();
     // A mix measured as a whole is in the columns of reads.
-    let mixes = |d| d == OpKind::Read && rows.iter().any(|row| row.both.is_some());
-    let sides = directions(|d| grid.has_rate(d) || mixes(d));
+    let has_mix = rows.iter().any(|row| row.both.is_some());
+    let sides = directions(|d| grid.has_rate(d) || (has_mix && d == OpKind::Read));
     let mut columns = vec![Align::Left];
     let mut heading = vec![replicates(&rows)];
     let interval = interval(&rows, roomy);
@@ -69,14 +69,14 @@ fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
 }
 
 /// The heading of the intervals; in a tight table only its first word.
-fn interval(rows: &[&Row<'_>], roomy: bool) -> String {
+fn interval(rows: &[&GridRow<'_>], roomy: bool) -> String {
     let heading = quantity::interval_heading(rates_of(rows.iter().copied()));
-    let first = heading.split(' ').next().unwrap_or(heading);
-    if roomy { heading.into() } else { first.into() }
+    let word = heading.split(' ').next().unwrap_or(heading);
+    if roomy { heading.into() } else { word.into() }
 }
 
 /// `3 replicates`, if all rates except those of named states have that many replicates.
-fn replicates(rows: &[&Row<'_>]) -> String {
+fn replicates(rows: &[&GridRow<'_>]) -> String {
     let primary = rows.iter().filter(|row| row.key.words.is_empty());
     let counts: Vec<u32> = rates_of(primary.copied()).map(|rate| rate.n).collect();
     match counts.first() {
@@ -89,7 +89,7 @@ fn directions(has: impl Fn(OpKind) -> bool) -> Vec<OpKind> {
     DIRECTIONS.into_iter().filter(|d| has(*d)).collect()
 }
 
-fn rate_row(row: &Row<'_>, sides: &[OpKind], style: &Style, roomy: bool) -> Vec<Cell> {
+fn rate_row(row: &GridRow<'_>, sides: &[OpKind], style: &Style, roomy: bool) -> Vec<Cell> {
     let mut cells = vec![row.label().into()];
     if row.both.is_some() {
         cells.extend(rate_cells(row, row.both, style, roomy));
@@ -102,15 +102,14 @@ fn rate_row(row: &Row<'_>, sides: &[OpKind], style: &Style, roomy: bool) -> Vec<
     cells
 }
 
-fn rate_cells(row: &Row<'_>, rate: Option<&Metric>, style: &Style, roomy: bool) -> [Cell; 3] {
+fn rate_cells(row: &GridRow<'_>, rate: Option<&Metric>, style: &Style, roomy: bool) -> [Cell; 3] {
     let Some(rate) = rate else { return Default::default() };
-    let shown = |value: Option<f64>| value.map(amount).unwrap_or_default();
-    let megabytes = row.bytes_per_s(rate).map(|b| b / 1e6);
-    let first = if rate.value.is_some() { shown(megabytes) } else { quantity::UNKNOWN.into() };
+    let [megabytes, iops] = [row.bytes_per_s(rate).map(|bytes| bytes / 1e6), row.iops(rate)]
+        .map(|value| value.map(amount).unwrap_or_default());
+    let megabytes = if rate.value.is_some() { megabytes } else { quantity::UNKNOWN.into() };
     let interval =
         if roomy { quantity::interval(rate) } else { quantity::interval_percent(rate, style) };
-    let iops = Cell::new(Ink::Strong, shown(row.iops(rate)));
-    [Cell::new(Ink::Strong, first), iops, Cell::dim(interval)]
+    [Cell::new(Ink::Strong, megabytes), Cell::new(Ink::Strong, iops), Cell::dim(interval)]
 }
 
 /// Workloads down; median, tail and maximum of each direction across.
@@ -141,17 +140,21 @@ fn latencies(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
 
 /// Whether a row shows latencies. A row that repeats another in a named state shows only its rate,
 /// to fit the screen on one page.
-fn shows_latency(grid: &Grid<'_>, row: &Row<'_>) -> bool {
-    let plain = CellKey { words: Vec::new(), ..row.key.clone() };
-    let stateful = !row.key.words.is_empty() && grid.rows.iter().any(|row| row.key == plain);
+fn shows_latency(grid: &Grid<'_>, row: &GridRow<'_>) -> bool {
+    let plain_key = CellKey { words: Vec::new(), ..row.key.clone() };
+    let stateful = !row.key.words.is_empty() && grid.rows.iter().any(|row| row.key == plain_key);
     row.has_latency() && !stateful
 }
 
 fn latency_cells(values: &Latency, style: &Style, roomy: bool) -> Vec<Cell> {
-    let known = values.iter().any(Option::is_some);
-    let dash = || if known { Cell::dim(style.either("–", "-")) } else { Cell::default() };
-    let shown = |ns: f64| if roomy { latency(ns) } else { latency(ns).replace(' ', "") };
-    values.iter().map(|value| value.map_or_else(dash, |ns| shown(ns).into())).collect()
+    let has_values = values.iter().any(Option::is_some);
+    let cells = values.iter().map(|value| match value {
+        Some(ns) if roomy => latency(*ns).into(),
+        Some(ns) => latency(*ns).replace(' ', "").into(),
+        None if has_values => Cell::dim(style.either("–", "-")),
+        None => Cell::default(),
+    });
+    cells.collect()
 }
 
 /// Metrics with other names, one per row.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use lab::compare::{self, Comparison, Pair, Remarks, Side};
 use lab::{drives, published};
 use record::{MetricKey, Run};
-use report::comparison::{self, Against, Comparison as View, Row};
+use report::comparison::{self, Against, ComparedRow, Comparison as View};
 use serde_json::{Value, json};
 
 use crate::cli::CompareArgs;
@@ -139,7 +139,7 @@ fn view(
     let curves = comparison::overlay(&first_runs);
     View {
         sides: titled
-            .map(|(i, (side, title))| comparison::Side {
+            .map(|(i, (side, title))| comparison::ComparedSide {
                 letter: letter(i),
                 heading: heading(side, title),
             })
@@ -213,9 +213,9 @@ fn against(comparison: &Comparison, all: bool, letter: char) -> Against {
     }
 }
 
-fn row(pair: &Pair, letter: char) -> Row {
+fn row(pair: &Pair, letter: char) -> ComparedRow {
     let interval = pair.low.zip(pair.high).map(|(low, high)| [low, high]);
-    Row {
+    ComparedRow {
         name: label(pair),
         a: value(pair, 0, pair.a),
         b: value(pair, 1, pair.b),

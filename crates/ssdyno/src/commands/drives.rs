@@ -60,7 +60,6 @@ const KINDS: [(&str, &[&str]); 4] = [
     ("cards and eMMC", &["sd", "mmc", "emmc"]),
 ];
 
-/// The kind of a drive.
 fn kind(drive: &VirtualDrive) -> &'static str {
     let link = drive.links.last().map_or("", String::as_str);
     let word = link.split('-').next().unwrap_or(link);

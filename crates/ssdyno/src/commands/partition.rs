@@ -113,10 +113,12 @@ fn words(disc: &Disc, table: &Table, style: &Style) -> String {
 }
 
 fn alignment(entry: &Entry) -> (Ink, &'static str) {
-    match () {
-        () if entry.is_aligned(1 << 20) => (Ink::Good, "aligned to 1 MiB"),
-        () if entry.is_aligned(4096) => (Ink::Good, "aligned to 4 KiB"),
-        () => (Ink::Bad, "MISALIGNED: every 4 KiB write takes two pages"),
+    if entry.is_aligned(1 << 20) {
+        (Ink::Good, "aligned to 1 MiB")
+    } else if entry.is_aligned(4096) {
+        (Ink::Good, "aligned to 4 KiB")
+    } else {
+        (Ink::Bad, "MISALIGNED: every 4 KiB write takes two pages")
     }
 }
 

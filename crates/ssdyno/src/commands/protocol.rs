@@ -43,7 +43,8 @@ pub fn run(file: &str, args: &RunArgs) -> Result {
     } else {
         Progress::resume(&protocol, request.store.as_deref())?
     };
-    let runner = Runner { protocol: &protocol, request, args, answers: answers(&protocol, args)? };
+    let runner =
+        ProtocolRunner { protocol: &protocol, request, args, answers: answers(&protocol, args)? };
     if args.measure.dry_run {
         return runner.plan(&progress);
     }
@@ -60,14 +61,14 @@ fn answers(protocol: &Protocol, args: &RunArgs) -> Result<Option<Answers>> {
     Ok(Some(Answers::parse(&name, &text, protocol)?))
 }
 
-struct Runner<'a> {
+struct ProtocolRunner<'a> {
     protocol: &'a Protocol,
     request: Request,
     args: &'a RunArgs,
     answers: Option<Answers>,
 }
 
-impl Runner<'_> {
+impl ProtocolRunner<'_> {
     /// Refuses to start if a question cannot be answered or a measurement is not permitted.
     fn check(&self, progress: &Progress<'_>) -> Result<()> {
         if let Some(id) = progress.asks()

@@ -29,14 +29,21 @@ pub fn run(args: &RecoverArgs) -> Result {
     if !json {
         returned.iter().try_for_each(|drive| present::print(&way(drive)))?;
     }
-    let mut watcher =
-        Screen { bar: live::message_bar(), pace: Pace::default(), json: *json, printed: Ok(()) };
+    let mut watcher = RecoveryScreen {
+        bar: live::message_bar(),
+        pace: Pace::default(),
+        json: *json,
+        printed: Ok(()),
+    };
     let results = recovery.run(&mut watcher);
     watcher.bar.finish_and_clear();
     let results = results?;
     watcher.printed?;
     if *json {
-        let lines = returned.iter().map(Line::Drive).chain(results.iter().map(Line::Journal));
+        let lines = returned
+            .iter()
+            .map(RecoveryLine::Drive)
+            .chain(results.iter().map(RecoveryLine::Journal));
         present::print(&present::json(&lines.collect::<Vec<_>>())?)?;
     } else if results.is_empty() && returned.is_empty() {
         let directory = recovery.directory()?;
@@ -94,14 +101,14 @@ fn mention_elsewhere(recovery: &Recovery) {
 }
 
 /// Shows the progress on a terminal, and each result as text.
-struct Screen {
+struct RecoveryScreen {
     bar: ProgressBar,
     pace: Pace,
     json: bool,
     printed: Result<()>,
 }
 
-impl RecoveryWatcher for Screen {
+impl RecoveryWatcher for RecoveryScreen {
     fn progress(&mut self, progress: &Returning) {
         live::show_returning(&self.bar, progress, self.pace.words(progress));
     }
@@ -129,7 +136,7 @@ impl RecoveryWatcher for Screen {
 /// An element of the JSON list: a drive or a journal.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Line<'a> {
+enum RecoveryLine<'a> {
     Drive(&'a Returned),
     Journal(&'a Recovered),
 }

@@ -214,7 +214,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
         } else {
             (ink, result)
         };
-        rows.push(Row {
+        rows.push(RunRow {
             cells: vec![
                 Cell::new(Ink::Strong, run.number.to_string()),
                 Cell::dim(if run.start_known { minute(&run.started) } else { "unknown".into() }),
@@ -233,7 +233,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
 fn published_table(runs: &[Run]) -> String {
     let rows = runs.iter().map(|run| {
         let answer = lab::answered(run.clone()).answer;
-        Row {
+        RunRow {
             cells: vec![
                 Cell::new(Ink::Strong, run.id.as_str()),
                 Cell::dim(run.started.get(..4).unwrap_or_default()),
@@ -243,13 +243,13 @@ fn published_table(runs: &[Run]) -> String {
             result: Cell::from(answer.map_or(String::new(), |answer| answer.headline)),
         }
     });
-    let rows: Vec<Row> = rows.collect();
+    let rows: Vec<RunRow> = rows.collect();
     let headings = ["run", "year", "method", "drive", "result"];
     rendered(&headings, &[&["year"], &["year", "method"]], &rows)
 }
 
 /// A line of a list: its first cells, the name of the drive or target, and the result.
-struct Row {
+struct RunRow {
     cells: Vec<Cell>,
     name: String,
     result: Cell,
@@ -258,7 +258,7 @@ struct Row {
 /// Renders a list. On a terminal that is too narrow for the result, the list is shown without the
 /// first set of `lesser` columns that suffices; if none does, long names get lines of their own.
 /// Names are never truncated, only results.
-fn rendered(headings: &[&str], lesser: &[&[&str]], rows: &[Row]) -> String {
+fn rendered(headings: &[&str], lesser: &[&[&str]], rows: &[RunRow]) -> String {
     if rows.is_empty() {
         return "no runs match\n".to_string();
     }
@@ -276,14 +276,14 @@ fn rendered(headings: &[&str], lesser: &[&[&str]], rows: &[Row]) -> String {
 }
 
 /// The table; names of more than `longest` characters are on lines of their own.
-fn list_of(headings: &[&str], rows: &[Row], longest: usize) -> Table {
+fn list_of(headings: &[&str], rows: &[RunRow], longest: usize) -> Table {
     let mut columns = vec![Align::Left; headings.len()];
     // Run numbers are aligned right, the ids of published runs left.
     let numbers = headings.contains(&"started");
     columns[0] = if numbers { Align::Right } else { Align::Left };
     let mut table = Table::new(&columns);
     table.heading(headings.iter().copied());
-    for Row { cells, name, result } in rows {
+    for RunRow { cells, name, result } in rows {
         let mut cells = cells.clone();
         if name.chars().count() <= longest {
             cells.push(Cell::from(name.as_str()));

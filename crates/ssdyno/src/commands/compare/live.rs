@@ -51,7 +51,7 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
     super::check_page(args)?;
     let interrupt = interrupt::Run::begin();
     let flag = Arc::clone(interrupt.flag());
-    let mut audience = Screen { interrupt: flag, quiet: args.live.quiet, bar: None };
+    let mut audience = ComparisonScreen { interrupt: flag, quiet: args.live.quiet, bar: None };
     let finished = live.run(cost.pairs[1], interrupt.flag(), &mut audience);
     drop(interrupt);
     let finished = finished?;
@@ -89,13 +89,13 @@ fn announcement(cost: &Cost, targets: [&String; 2]) -> String {
     )
 }
 
-struct Screen {
+struct ComparisonScreen {
     interrupt: Arc<AtomicBool>,
     quiet: bool,
     bar: Option<ProgressBar>,
 }
 
-impl Audience for Screen {
+impl Audience for ComparisonScreen {
     fn begins(&mut self, side: usize, pair: u32, planned: &Planned<'_>) -> Box<dyn Watcher> {
         let output = OutputArgs { quiet: self.quiet, ..OutputArgs::default() };
         if !self.quiet {

@@ -26,13 +26,13 @@ pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) 
     };
     let steps = document.steps_for(name, &target, args.only.as_deref())?;
     let request = Request { target, ..super::request(String::new(), args) };
-    let runner = Runner { request, args, seen: super::output(args) };
+    let runner = StepRunner { request, args, seen: super::output(args) };
     let (mut done, mut left_out, mut ended) = (Vec::new(), Vec::new(), Ok(()));
     for step in steps {
         match runner.step(step)? {
-            Outcome::Planned => {}
-            Outcome::LeftOut(why) => left_out.push(format!("{}: {why}", step.id)),
-            Outcome::Ran(mut recorded) => {
+            StepOutcome::Planned => {}
+            StepOutcome::LeftOut(why) => left_out.push(format!("{}: {why}", step.id)),
+            StepOutcome::Ran(mut recorded) => {
                 ended = std::mem::replace(&mut recorded.ended, Ok(()));
                 done.push(Done { step: step.id.clone(), recorded: *recorded });
             }
@@ -48,9 +48,14 @@ pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) 
     conclude(name, document, &runner, (done, left_out, ended))
 }
 
-type Results = (Vec<Done>, Vec<String>, lab::Result<()>);
+type StepResults = (Vec<Done>, Vec<String>, lab::Result<()>);
 
-fn conclude(name: &str, document: &Document, runner: &Runner<'_>, results: Results) -> Result {
+fn conclude(
+    name: &str,
+    document: &Document,
+    runner: &StepRunner<'_>,
+    results: StepResults,
+) -> Result {
     let (done, left_out, ended) = results;
     let target = &runner.request.target.spec;
     let beside = Beside { name, document, target, done: &done, left_out: &left_out };
@@ -71,8 +76,7 @@ fn conclude(name: &str, document: &Document, runner: &Runner<'_>, results: Resul
     Ok(code)
 }
 
-/// The outcome of a step.
-enum Outcome {
+enum StepOutcome {
     Ran(Box<Recorded>),
     /// Its plan was shown.
     Planned,
@@ -81,37 +85,37 @@ enum Outcome {
 }
 
 /// Runs steps on the target.
-struct Runner<'a> {
+struct StepRunner<'a> {
     request: Request,
     args: &'a ReplicateArgs,
     seen: OutputArgs,
 }
 
-impl Runner<'_> {
-    fn step(&self, step: &HereStep) -> Result<Outcome> {
+impl StepRunner<'_> {
+    fn step(&self, step: &HereStep) -> Result<StepOutcome> {
         match &step.run {
             here::Run::Method(name) => self.method(name),
             here::Run::Fio(words) => self.fio(words),
         }
     }
 
-    fn method(&self, name: &str) -> Result<Outcome> {
+    fn method(&self, name: &str) -> Result<StepOutcome> {
         let HereArgs { size, time, dry_run, .. } = self.args.here;
         let options = Options { size, time, ..Options::default() };
         let work = Work::method(name, &options)?;
         if dry_run {
             session::show_plan(&self.request, &self.seen, &work)?;
-            return Ok(Outcome::Planned);
+            return Ok(StepOutcome::Planned);
         }
         let recorded = session::record(&self.request, &self.seen, &work)?;
-        Ok(Outcome::Ran(Box::new(recorded)))
+        Ok(StepOutcome::Ran(Box::new(recorded)))
     }
 
-    fn fio(&self, words: &str) -> Result<Outcome> {
+    fn fio(&self, words: &str) -> Result<StepOutcome> {
         let here = &self.args.here;
         let jobs = here::Jobs::parse(words, &self.request.target, here.time, !here.dry_run)?;
         if !jobs.permitted {
-            return Ok(Outcome::LeftOut("it writes, and the target may only be read"));
+            return Ok(StepOutcome::LeftOut("it writes, and the target may only be read"));
         }
         let plan = &jobs.plan;
         let request = lab::fio::Request {
@@ -127,9 +131,9 @@ impl Runner<'_> {
         let planned = request.plan(&mut laying_out, &mut results)?;
         if here.dry_run {
             fio_command::show_plan(&planned)?;
-            return Ok(Outcome::Planned);
+            return Ok(StepOutcome::Planned);
         }
         let recorded = fio_command::record(planned, plan, &self.seen)?;
-        Ok(Outcome::Ran(Box::new(recorded)))
+        Ok(StepOutcome::Ran(Box::new(recorded)))
     }
 }
