@@ -37,8 +37,9 @@ pub(super) struct Rounds {
     phase: Phase,
     /// Writes to be read back, if they are not drawn again.
     waiting: Pieces,
-    /// Whether writes may overlap, so that those to be read back cannot be drawn again.
     overlaps: bool,
+    /// Whether the writes of a round are drawn again to read them back; else they wait.
+    is_redrawn: bool,
     /// Operations drawn since the beginning of the job.
     given: u64,
     /// The stream at the start of the round, for drawing the same operations again.
@@ -69,9 +70,11 @@ impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
         let only_reads = outline.verify_only && outline.access.rw.writes();
         let overlaps = outline.may_overlap();
+        // With a throttle, the draws depend on the time.
+        let is_redrawn = checks == Checks::Rounds && !overlaps && outline.throttle.is_none();
         let has_breaks = checks != Checks::None || empties;
         let stream = OpStream::new(Arc::new(outline));
-        let begin = (checks == Checks::Rounds && !overlaps).then(|| Box::new(stream.clone()));
+        let begin = is_redrawn.then(|| Box::new(stream.clone()));
         Rounds {
             stream,
             checks,
@@ -81,6 +84,7 @@ impl Rounds {
             phase: Phase::Work,
             waiting: Pieces::new(overlaps),
             overlaps,
+            is_redrawn,
             given: 0,
             begin,
             issued_before: 0,
@@ -136,7 +140,7 @@ impl Rounds {
                     self.phase = Phase::Due;
                 }
             }
-            Checks::Rounds if self.overlaps => self.waiting.push(self.given + 1, op),
+            Checks::Rounds if !self.is_redrawn => self.waiting.push(self.given + 1, op),
             Checks::Rounds | Checks::None => {}
         }
         Some(op)
@@ -166,7 +170,7 @@ impl Rounds {
         let last = over || !self.stream.has_next_pass(self.stream.pass_bytes());
         match self.checks {
             Checks::None => return None,
-            Checks::Rounds if !self.overlaps => {
+            Checks::Rounds if self.is_redrawn => {
                 let begin = self.begin.take()?;
                 self.phase = Phase::Again(begin, self.drawn);
             }
@@ -183,8 +187,7 @@ impl Rounds {
         if !self.stream.next_pass() {
             return After::End;
         }
-        let is_drawn_again = self.checks == Checks::Rounds && !self.overlaps;
-        self.begin = is_drawn_again.then(|| Box::new(self.stream.clone()));
+        self.begin = self.is_redrawn.then(|| Box::new(self.stream.clone()));
         (self.phase, self.drawn) = (Phase::Work, 0);
         After::More { emptied: self.empties }
     }
