@@ -457,6 +457,18 @@ test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
     }
 
     #[test]
+    fn a_failed_step_counts_and_the_others_go_on() {
+        let summary = Mutex::default();
+        assert!(!step(&summary, "lints", || bail!("a warning")));
+        let tests = Tally { passed: 2, ..Tally::default() };
+        assert!(step(&summary, "tests", || Ok(Report { ok: true, tests, ..Report::default() })));
+        let summary = summary.into_inner().expect("a summary");
+        assert_eq!((summary.tests.passed, summary.tests.failed), (2, 1));
+        assert!(summary.failures.contains("a warning"), "{}", summary.failures);
+        assert_eq!(summary.parts.len(), 2);
+    }
+
+    #[test]
     fn only_the_failed_parts_of_a_failure_are_shown() {
         let shown = failures(OUTPUT);
         assert!(shown.contains("---- c stdout ----") && shown.contains("1 failed"), "{shown}");

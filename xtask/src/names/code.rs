@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::source::has_word;
+
 /// A file without tests, strings and comments.
 pub struct SourceFile {
     /// Below the project root.
@@ -133,9 +135,7 @@ fn remove_tests(code: &mut String) -> Vec<String> {
     while let Some(line) = source.next() {
         let indent = &line[..line.len() - line.trim_start().len()];
         let module = source.peek().and_then(|next| next.split_once("mod ")).map(|(_, name)| name);
-        match module.filter(|_| {
-            line.trim().starts_with("#[cfg(test)]") || line.trim().starts_with("#[cfg(all(test")
-        }) {
+        match module.filter(|_| is_for_tests(line)) {
             Some(name) if name.ends_with('{') => {
                 let end = format!("{indent}}}");
                 let length = 1 + source.by_ref().take_while(|line| *line != end).count();
@@ -147,6 +147,11 @@ fn remove_tests(code: &mut String) -> Vec<String> {
     }
     *code = lines.join("\n");
     names
+}
+
+/// Whether an attribute limits what follows to tests.
+fn is_for_tests(line: &str) -> bool {
+    line.trim().starts_with("#[cfg(") && has_word(line, "test") && !line.contains("not(")
 }
 
 #[cfg(test)]
@@ -173,6 +178,8 @@ mod tests {
         assert_eq!(remove_tests(&mut code), Vec::<String>::new());
         assert_eq!(code, "a\n\n\n\n\nc");
         let mut code = "#[cfg(test)]\npub(crate) mod testing;\nc".to_string();
+        assert_eq!(remove_tests(&mut code), ["testing"]);
+        let mut code = "#[cfg(any(test, feature = \"\"))]\nmod testing;\nc".to_string();
         assert_eq!(remove_tests(&mut code), ["testing"]);
     }
 }
