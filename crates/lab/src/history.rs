@@ -57,7 +57,7 @@ pub(crate) fn neighbours(store: &Store, number: i64, run: &Run) -> Vec<Neighbour
     neighbours
         .filter_map(|other| {
             let model = other.target.drive.as_ref()?.model.as_deref()?;
-            Some(Neighbour::of(model, &other.metrics))
+            Some(Neighbour::new(model, &other.metrics))
         })
         .collect()
 }

@@ -40,7 +40,7 @@ pub struct Sustained {
 
 impl Sustained {
     /// Evaluates the first pass.
-    pub fn of(fresh: &TimeSeries) -> Sustained {
+    pub fn from_series(fresh: &TimeSeries) -> Sustained {
         let fall = fresh.first_fall();
         Sustained {
             cache: fall.flatten(),
@@ -96,15 +96,13 @@ pub fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
         (decimal(cache.bytes as u64), decimal(cache.low as u64), decimal(cache.high as u64));
     let (before, after) = (throughput(cache.before), throughput(cache.after));
     let fell = format!("{before} up to {size} [{low}, {high}], then {after}");
-    let ruling = match hot(target, &cache) {
-        true => Ruling::unknown(format!(
+    let ruling = if hot(target, &cache) {
+        Ruling::unknown(format!(
             "{fell}; the drive was hot at that point: heat or the end of a cache. Better cooling \
              moves the fall only if heat caused it."
-        )),
-        false => Ruling::yes(
-            VerdictKind::CacheEnd,
-            format!("{fell}: a cache was full{}.", folding(seen)),
-        ),
+        ))
+    } else {
+        Ruling::yes(VerdictKind::CacheEnd, format!("{fell}: a cache was full{}.", folding(seen)))
     };
     let ruling = ruling
         .with("bytes until the rate fell", cache.bytes, Unit::Bytes)

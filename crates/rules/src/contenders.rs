@@ -68,7 +68,7 @@ pub static RULE: Rule = Rule {
 
 /// Returns at most one cause for each figure that has no direct cause.
 pub fn contenders(bus: Bus, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
-    let grid = Grid::of(seen);
+    let grid = Grid::from_digests(seen);
     let mut found: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
     // Such a drive also reads whole units, which hides the cost of a command.
     if found.is_empty() {
@@ -151,17 +151,18 @@ impl Grid<'_> {
              times the rate of depth 1, and higher depths no more.",
             if whole == 1.0 { "" } else { "s" }
         );
-        let (kind, text, test) = match bus == Bus::Usb && whole == 1.0 {
-            true => (
+        let (kind, text, test) = if bus == Bus::Usb && whole == 1.0 {
+            (
                 VerdictKind::Usb,
                 format!("{text} USB's bulk-only transport allows no more."),
                 "the drive in a UAS enclosure, or without a bridge",
-            ),
-            false => (
+            )
+        } else {
+            (
                 VerdictKind::DeviceDepth,
                 text,
                 "the drive on another controller or bridge, which may set the limit",
-            ),
+            )
         };
         let ruling = Ruling::yes(kind, text)
             .explaining(reads, None)

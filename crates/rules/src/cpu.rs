@@ -28,8 +28,13 @@ pub fn cpu(seen: &[Digest]) -> Ruling {
     let bound: Vec<&Subject<'_>> =
         long.iter().filter(|subject| generator_bound(subject)).copied().collect();
     let shown = bound.first().unwrap_or(busiest);
-    let ruling = match bound.is_empty() {
-        false => Ruling::yes(
+    let ruling = if bound.is_empty() {
+        Ruling::no(
+            VerdictKind::CpuFree,
+            format!("CPU at most {} of a core", percent(share(busiest))),
+        )
+    } else {
+        Ruling::yes(
             VerdictKind::Cpu,
             format!(
                 "The processor is the limit of {}: its threads were busy {} of the time.",
@@ -37,11 +42,7 @@ pub fn cpu(seen: &[Digest]) -> Ruling {
                 percent(share(shown))
             ),
         )
-        .next_test("--jobs 4: with more threads these figures should rise"),
-        true => Ruling::no(
-            VerdictKind::CpuFree,
-            format!("CPU at most {} of a core", percent(share(busiest))),
-        ),
+        .next_test("--jobs 4: with more threads these figures should rise")
     };
     let ruling = ruling.explaining_each(bound.iter().map(|subject| (*subject, share(subject))));
     ruling.with(format!("processor share, {}", shown.in_words()), share(shown), Unit::Number)

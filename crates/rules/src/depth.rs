@@ -31,13 +31,13 @@ pub static RULE: Rule = Rule {
 pub fn depth(seen: &[Digest]) -> Ruling {
     let subjects = Subject::reported(seen);
     let deep = subjects.iter().filter(|s| s.first().depth_nominal.is_some_and(|n| n > 1));
-    let judged: Vec<Seen<'_, '_>> = deep.map(Seen::of).filter(Seen::enough).collect();
+    let judged: Vec<Seen<'_, '_>> = deep.map(Seen::new).filter(Seen::enough).collect();
     let Some(worst) = judged.iter().min_by(|a, b| a.share().total_cmp(&b.share())) else {
         return Ruling::unknown("queue depth (too few operations at a depth above 1)");
     };
     let (nominal, effective) = (worst.nominal(), worst.effective());
-    let ruling = match worst.share() < OWN_SHARE_MIN {
-        true => Ruling::yes(
+    let ruling = if worst.share() < OWN_SHARE_MIN {
+        Ruling::yes(
             VerdictKind::Depth,
             format!(
                 "{} had {effective:.1} operations in flight, not {nominal:.0}: the figures belong \
@@ -45,11 +45,12 @@ pub fn depth(seen: &[Digest]) -> Ruling {
                 capitalised(&worst.of.in_words())
             ),
         )
-        .next_test("--backend aio, or --jobs for more queues"),
-        false => Ruling::no(
+        .next_test("--backend aio, or --jobs for more queues")
+    } else {
+        Ruling::no(
             VerdictKind::DepthKept,
             format!("queue depth {} achieved", percent(worst.share())),
-        ),
+        )
     };
     let short = judged.iter().filter(|seen| seen.share() < OWN_SHARE_MIN);
     let ruling = ruling.explaining_each(short.map(|seen| (seen.of, 1.0 - seen.share())));
@@ -73,7 +74,7 @@ struct Seen<'s, 'a> {
 }
 
 impl<'s, 'a> Seen<'s, 'a> {
-    fn of(of: &'s Subject<'a>) -> Seen<'s, 'a> {
+    fn new(of: &'s Subject<'a>) -> Seen<'s, 'a> {
         let mut seen = Seen { of, ops: 0, seconds: 0.0, own: 0.0, device: Some(0.0) };
         of.runs().for_each(|run| seen.add(run));
         seen

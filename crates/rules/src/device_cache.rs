@@ -45,7 +45,7 @@ pub static RULE: Rule = Rule {
 /// Lets the cache explain random reads at depth 1, by their extra time in the largest set over the
 /// smallest.
 fn of_single_reads(ruling: Ruling, seen: &[Digest]) -> Ruling {
-    let grid = Grid::of(seen);
+    let grid = Grid::from_digests(seen);
     let step = ruling.verdict.evidence.first().map_or(1.0, |evidence| evidence.value);
     match grid.find(OpKind::Read, Order::Random, 1, 1).filter(|_| ruling.applies()) {
         Some(reads) => ruling.explaining(reads, Some(1.0 - 1.0 / step)),

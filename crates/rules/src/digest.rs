@@ -48,7 +48,7 @@ pub struct Digest {
 
 impl Digest {
     /// The digest of a measurement.
-    pub fn of(workload: &Workload, m: &Measurement) -> Digest {
+    pub fn from_measurement(workload: &Workload, m: &Measurement) -> Digest {
         let kinds = [m.kind(OpKind::Read), m.kind(OpKind::Write)];
         let in_flight_ns: u128 = kinds.iter().flatten().map(|k| k.service.sum()).sum();
         let flush_ns = m.kind(OpKind::Flush).map_or(0, |k| k.service.sum());
@@ -70,9 +70,10 @@ impl Digest {
             device: m.device,
             temperature: m.temperature,
             // Polling keeps a processor busy regardless of the drive: its share is unknown.
-            cpu_share: match m.backend == Some(BackendKind::Nvme) {
-                true => 0.0,
-                false => m.cpu_ns as f64 / threads_ns as f64,
+            cpu_share: if m.backend == Some(BackendKind::Nvme) {
+                0.0
+            } else {
+                m.cpu_ns as f64 / threads_ns as f64
             },
             findings: m.findings.clone(),
             block_bytes: workload.blocks.max(),
@@ -92,7 +93,7 @@ impl Digest {
     pub fn of_run(workload: &Workload, m: &Measurement) -> Digest {
         let figures = [Statistic::Throughput, Statistic::Iops];
         let metrics = figures.map(|figure| MetricKey::of_run(figure).to_string()).to_vec();
-        Digest { metrics, ..Digest::of(workload, m) }
+        Digest { metrics, ..Digest::from_measurement(workload, m) }
     }
 
     /// Whether this is a run's only workload.
@@ -154,7 +155,7 @@ mod tests {
         let region = Region::first(1 << 30);
         let mut w = Workload::new("a", Pattern::Sequential, Mix::WRITE, 1 << 20, region);
         w.depth = 8;
-        let digest = Digest::of(&w, &m);
+        let digest = Digest::from_measurement(&w, &m);
         assert_eq!((digest.depth, digest.depth_nominal), (8.0, Some(8)));
         assert_eq!(digest.throughput(), 40.0 * 1_048_576.0);
         let none = Digest { bytes: [0, 0], seconds: 0.0, ..digest };
@@ -166,9 +167,9 @@ mod tests {
         let mut w = Workload::new("a", Pattern::Uniform, Mix::READ, 4096, Region::first(1 << 30));
         (w.depth, w.jobs) = (8, 3);
         let m = Measurement { elapsed_ns: 1000, cpu_ns: 1500, ..Measurement::default() };
-        let digest = Digest::of(&w, &m);
+        let digest = Digest::from_measurement(&w, &m);
         assert_eq!((digest.depth_nominal, digest.cpu_share), (Some(24), 0.5));
         w.pacing = workload::Pacing::Fixed { rate: 10.0 };
-        assert_eq!(Digest::of(&w, &m).depth_nominal, None, "a schedule has no depth");
+        assert_eq!(Digest::from_measurement(&w, &m).depth_nominal, None, "a schedule has no depth");
     }
 }

@@ -20,14 +20,13 @@ pub fn full(target: &TargetInfo) -> Ruling {
         return Ruling::unknown("The free space of the file system is unknown.");
     };
     let share = free as f64 / bytes as f64;
-    let ruling = match share < FREE_SHARE_MIN {
-        true => Ruling::yes(
+    let ruling = if share < FREE_SHARE_MIN {
+        Ruling::yes(
             VerdictKind::Full,
             format!("Only {} of the file system is free: writes may be slower.", percent(share)),
-        ),
-        false => {
-            Ruling::no(VerdictKind::Room, format!("{} of the file system is free.", percent(share)))
-        }
+        )
+    } else {
+        Ruling::no(VerdictKind::Room, format!("{} of the file system is free.", percent(share)))
     };
     ruling.with("free share of the file system", share, Unit::Number)
 }

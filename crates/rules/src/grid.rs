@@ -19,7 +19,7 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    pub fn of(seen: &'a [Digest]) -> Grid<'a> {
+    pub fn from_digests(seen: &'a [Digest]) -> Grid<'a> {
         Grid { subjects: Subject::all(seen) }
     }
 

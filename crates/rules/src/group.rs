@@ -100,9 +100,10 @@ fn at_limit<'s, 'a>(group: &GroupLimits, subject: &'s Subject<'a>) -> Option<AtL
             if !(AT_LIMIT..ABOVE_LIMIT).contains(&(rate / limit)) {
                 continue;
             }
-            let words = match in_bytes {
-                true => format!("to {} {verb}", throughput(limit)),
-                false => format!("to {} operations {verb} per second", decimal_count(limit)),
+            let words = if in_bytes {
+                format!("to {} {verb}", throughput(limit))
+            } else {
+                format!("to {} operations {verb} per second", decimal_count(limit))
             };
             return Some(AtLimit { subject, limit, rate, words });
         }

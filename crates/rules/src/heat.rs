@@ -74,9 +74,10 @@ pub fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
         ),
         (None, _) => Ruling::unknown("The drive's temperature is unknown."),
     };
-    let ruling = match ruling.applies() {
-        true => ruling.next_test("the same after cooling, or with a fan: -m heat measures both"),
-        false => ruling,
+    let ruling = if ruling.applies() {
+        ruling.next_test("the same after cooling, or with a fan: -m heat measures both")
+    } else {
+        ruling
     };
     let Some(t) = warmth else {
         return ruling;

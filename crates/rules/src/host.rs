@@ -23,7 +23,7 @@ pub struct Neighbour {
 
 impl Neighbour {
     /// A drive with the metrics of its run.
-    pub fn of(model: &str, metrics: &[Metric]) -> Neighbour {
+    pub fn new(model: &str, metrics: &[Metric]) -> Neighbour {
         let operations = |m: &Metric| {
             let block = m.key().as_cell().filter(|_| m.key().is_main())?.block_bytes as f64;
             match m.unit {

@@ -47,9 +47,10 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let mut rates: Vec<_> = rates.filter(|(_, rate)| *rate > 0.0).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     if rates.is_empty() {
-        let why = match subjects.is_empty() {
-            true => "no workload bypassed the page cache",
-            false => "no workload moved data",
+        let why = if subjects.is_empty() {
+            "no workload bypassed the page cache"
+        } else {
+            "no workload moved data"
         };
         return vec![Ruling::unknown(format!("share of the link in use ({why})"))];
     }

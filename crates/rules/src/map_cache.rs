@@ -75,7 +75,7 @@ struct Count {
 
 impl Count {
     /// Counts the reads that take at least `least_ns` longer than the other read of their pair.
-    fn of(span: &MapSpan, least_ns: f64) -> Count {
+    fn from_span(span: &MapSpan, least_ns: f64) -> Count {
         let count = |slow: fn(&[f64; 2]) -> f64| {
             span.pairs.iter().filter(|pair| slow(pair) > least_ns).count() as f64
         };
@@ -120,12 +120,12 @@ impl Count {
 /// The share of first reads that miss within each span, ascending.
 pub fn misses(spans: &[MapSpan]) -> Vec<(u64, f64)> {
     let least = least_ns(spans);
-    spans.iter().map(|span| (span.bytes, Count::of(span, least).share())).collect()
+    spans.iter().map(|span| (span.bytes, Count::from_span(span, least).share())).collect()
 }
 
 /// The part of the map that the drive holds; `None` if the reads do not show it.
 pub fn held(spans: &[MapSpan]) -> Option<Held> {
-    match Finding::of(spans) {
+    match Finding::from_spans(spans) {
         Finding::Held(held) => Some(held),
         _ => None,
     }
@@ -140,9 +140,9 @@ enum Finding {
 }
 
 impl Finding {
-    fn of(spans: &[MapSpan]) -> Finding {
+    fn from_spans(spans: &[MapSpan]) -> Finding {
         let least = least_ns(spans);
-        let counts: Vec<Count> = spans.iter().map(|span| Count::of(span, least)).collect();
+        let counts: Vec<Count> = spans.iter().map(|span| Count::from_span(span, least)).collect();
         let beyond = counts.iter().position(|count| count.is_beyond());
         let Some(at) = beyond else { return Finding::All };
         let (here, larger) = (counts[at], &counts[at + 1..]);
@@ -181,7 +181,7 @@ pub fn map_cache(spans: &[MapSpan]) -> Ruling {
             "Whether the drive holds its whole map is unknown: there is no room for the test.";
         return Ruling::unknown(text);
     };
-    let ruling = match Finding::of(spans) {
+    let ruling = match Finding::from_spans(spans) {
         Finding::Held(held) => {
             let text = format!(
                 "The drive holds the map of {} [{}, {}]: beyond that, random reads that miss it \
@@ -198,7 +198,7 @@ pub fn map_cache(spans: &[MapSpan]) -> Ruling {
                 "No read waits for a part of the map: within {}, {} more random reads than nearby \
                  reads are slow, by {} or more.",
                 binary(largest.bytes),
-                percent(Count::of(largest, least_ns(spans)).share().max(0.0)),
+                percent(Count::from_span(largest, least_ns(spans)).share().max(0.0)),
                 latency(least_ns(spans))
             );
             Ruling::no(VerdictKind::NoMapCache, text)

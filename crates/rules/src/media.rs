@@ -64,7 +64,7 @@ pub fn media(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     if target.guest.is_some() || target.ram || disk {
         return Vec::new();
     }
-    let (grid, large) = (Grid::of(seen), large_block(seen));
+    let (grid, large) = (Grid::from_digests(seen), large_block(seen));
     let ceiling = drive.and_then(|drive| drive.link.as_ref()?.ceiling_bytes_per_s);
     let ceiling = ceiling.unwrap_or(f64::INFINITY);
     let writes = flash_writes(&grid, large).or_else(|| controller(&grid, large));

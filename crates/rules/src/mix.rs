@@ -30,16 +30,17 @@ pub fn mix(seen: &[Digest]) -> Ruling {
     }
     let planned = f64::from(first.mix.write) / f64::from(first.mix.read);
     let measured = writes as f64 / reads as f64;
-    let ruling = match (measured / planned - 1.0).abs() <= TOLERANCE {
-        true => Ruling::yes(
+    let ruling = if (measured / planned - 1.0).abs() <= TOLERANCE {
+        Ruling::yes(
             VerdictKind::MixDetermined,
             format!(
                 "In {} the write figure is {measured:.2} times the read figure because the mix is \
                  {}:{}; it is no measure of writes alone.",
                 name, first.mix.read, first.mix.write
             ),
-        ),
-        false => Ruling::unknown(format!("{} did not keep to its mix.", capitalised(&name))),
+        )
+    } else {
+        Ruling::unknown(format!("{} did not keep to its mix.", capitalised(&name)))
     };
     ruling.with("writes / reads", measured, Unit::Number).with(
         "writes / reads by the mix",

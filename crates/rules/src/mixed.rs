@@ -52,7 +52,7 @@ const USUAL: f64 = 1.5;
 
 /// Adds the read after a rest to the verdict on single reads, if it takes no longer than they do.
 pub(super) fn follow_rested(seen: &[Digest], rulings: &mut [Ruling]) {
-    let grid = Grid::of(seen);
+    let grid = Grid::from_digests(seen);
     let usual = grid.find(OpKind::Read, Order::Random, 1, 1);
     let Some((rested, usual)) = grid.after_rest().zip(usual) else { return };
     let ns = |subject: &Subject<'_>| subject.median(|run| run.read_ns[1]);

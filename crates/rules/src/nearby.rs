@@ -32,7 +32,7 @@ pub static RULE: Rule = Rule {
 };
 
 pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
-    let grid = Grid::of(seen);
+    let grid = Grid::from_digests(seen);
     let gain = |kind| Some(grid.near(kind)? / grid.random(kind, 1, DEPTH)?);
     let (reads, writes) = (gain(Read), gain(Write));
     let deep = |kind| grid.find(kind, Order::Random, 1, DEPTH);

@@ -26,7 +26,7 @@ pub static RULE: Rule = Rule {
 };
 
 pub fn power(seen: &[Digest]) -> Option<Ruling> {
-    let grid = Grid::of(seen);
+    let grid = Grid::from_digests(seen);
     let rested = grid.after_rest()?;
     let usual_ns = grid.find(Read, record::Order::Random, 1, 1)?.median(|run| run.read_ns[0]);
     let first_ns = rested.median(|run| run.read_ns[1]);

@@ -165,15 +165,16 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
         );
     };
     let ratio = compared.ratio;
-    let ruling = match ratio >= CACHED_RATIO_MIN {
-        true => Ruling::no(
+    let ruling = if ratio >= CACHED_RATIO_MIN {
+        Ruling::no(
             VerdictKind::Drive,
             format!("Reads did not come from the page cache, which is {ratio:.1} times as fast."),
-        ),
-        false => Ruling::unknown(format!(
+        )
+    } else {
+        Ruling::unknown(format!(
             "The drive's counters are unavailable, and the page cache is only {ratio:.1} times as \
              fast as direct reads: these may come from memory."
-        )),
+        ))
     };
     ruling.with("cached / direct throughput", ratio, Unit::Number)
 }

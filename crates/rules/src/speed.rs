@@ -167,14 +167,13 @@ pub fn per_command(seen: &CommandTimes) -> Ruling {
         percent(share)
     );
     let (now, most) = (f64::from(seen.chunk) / whole * 1e9, rate);
-    let ruling = match share > COMMANDS_BOUND {
-        true => Ruling::yes(
+    let ruling = if share > COMMANDS_BOUND {
+        Ruling::yes(
             VerdictKind::PerCommand,
             format!("{times}: {} now, up to {} if larger.", throughput(now), throughput(most)),
-        ),
-        false => {
-            Ruling::no(VerdictKind::DataBound, format!("{times}: larger sizes would gain little."))
-        }
+        )
+    } else {
+        Ruling::no(VerdictKind::DataBound, format!("{times}: larger sizes would gain little."))
     };
     ruling
         .with(format!("time of a {kind} command"), command, Unit::Nanoseconds)

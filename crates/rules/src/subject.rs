@@ -41,9 +41,10 @@ impl<'a> Subject<'a> {
 
     /// The workload in words, for sentences.
     pub fn in_words(&self) -> String {
-        match self.first().is_run() {
-            true => "this workload".to_string(),
-            false => MetricKey::parse(self.name()).in_words(),
+        if self.first().is_run() {
+            "this workload".to_string()
+        } else {
+            MetricKey::parse(self.name()).in_words()
         }
     }
 

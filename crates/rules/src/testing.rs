@@ -81,9 +81,10 @@ pub fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64) -> Di
     let probe = tested && !large;
     let place = if order == Order::Sequential { "in-order" } else { "random" };
     let size = record::size_word(cell.block_bytes);
-    let name = match probe {
-        true => format!("cause-{}-{place}-{size}-{depth}", kind.name()),
-        false => cell.to_string(),
+    let name = if probe {
+        format!("cause-{}-{place}-{size}-{depth}", kind.name())
+    } else {
+        cell.to_string()
     };
     let ops = (iops * 10.0) as u64;
     let bytes = (iops * 10.0 * f64::from(blocks) * 4096.0) as u64;

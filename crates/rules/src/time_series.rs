@@ -70,7 +70,7 @@ pub struct Fall {
 
 impl TimeSeries {
     /// The time series of a measurement, reads and writes together.
-    pub fn of(m: &Measurement) -> TimeSeries {
+    pub fn from_measurement(m: &Measurement) -> TimeSeries {
         let column = |name| m.series.column(name).map(|c| (c.unit, &c.values));
         let sides = [column("read"), column("write")];
         let warmth = column("temperature");
@@ -265,7 +265,7 @@ mod tests {
         m.elapsed_ns = rates.len() as u64 * 1_000_000_000 + 500_000_000;
         m.kinds[OpKind::Write as usize] =
             Some(KindStats { bytes: bytes as u64, ops: 1, ..KindStats::default() });
-        TimeSeries::of(&m)
+        TimeSeries::from_measurement(&m)
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
         m.elapsed_ns = 2_000_000_000;
         let kind = KindStats { bytes: 200_000_001, ops: 1, ..KindStats::default() };
         m.kinds[OpKind::Write as usize] = Some(kind);
-        let c = TimeSeries::of(&m);
+        let c = TimeSeries::from_measurement(&m);
         assert_eq!((c.bytes(), c.seconds()), (200e6, 2.0), "bytes without time are no part");
     }
 
@@ -322,7 +322,7 @@ mod tests {
     fn a_level_series_never_falls_and_a_short_one_is_inconclusive() {
         assert_eq!(time_series(&[(100, 2500.0)]).first_fall(), Some(None));
         assert_eq!(time_series(&[(5, 2500.0)]).first_fall(), None);
-        assert_eq!(TimeSeries::of(&Measurement::default()).first_fall(), None);
+        assert_eq!(TimeSeries::from_measurement(&Measurement::default()).first_fall(), None);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub fn wear(health: &Health, seen: &[Digest]) -> Option<Ruling> {
     if signs.is_empty() {
         return None;
     }
-    let grid = Grid::of(seen);
+    let grid = Grid::from_digests(seen);
     let repeats = grid.find(Read, Order::Random, 1, 1).and_then(|subject| {
         let (median, mean) = (subject.median(|r| r.read_ns[0]), subject.median(|r| r.read_ns[1]));
         let share = 1.0 - median / mean;

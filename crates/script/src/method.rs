@@ -100,6 +100,14 @@ impl MethodInfo {
 }
 
 impl Session<'_> {
+    /// Takes the answer from a method's description, and who concludes.
+    pub fn declare(&mut self, method: &MethodInfo) {
+        self.set_answer(method.answer);
+        if method.conclusion == Conclusion::Script {
+            self.conclude(Vec::new());
+        }
+    }
+
     /// Runs a method. Each checkpoint computes its answer from the outcome so far.
     pub fn run(&mut self, method: &MethodInfo, options: &Options) -> Result<(), MethodError> {
         options.check()?;

@@ -130,14 +130,15 @@ fn is_drive(target: &TargetInfo) -> bool {
 fn refused(method: &str, target: &TargetInfo) -> RigError {
     let spec = &target.target.spec;
     let kind = if target.target.kind == TargetKind::File { "file" } else { "directory" };
-    RigError::Refused(match is_drive(target) {
-        false => format!(
-            "{method} needs a whole drive, and {spec} is a {kind}; name a block device that \
-             may be overwritten, or a virtual drive such as sim:samsung-980-pro-2t"
-        ),
-        true => format!(
+    RigError::Refused(if is_drive(target) {
+        format!(
             "{method} overwrites all of {spec}, which was not opened with --destroy and the \
              drive's serial number"
-        ),
+        )
+    } else {
+        format!(
+            "{method} needs a whole drive, and {spec} is a {kind}; name a block device that \
+             may be overwritten, or a virtual drive such as sim:samsung-980-pro-2t"
+        )
     })
 }

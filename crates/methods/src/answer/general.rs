@@ -109,9 +109,10 @@ fn named(owner: &str, figures: &str, more: usize) -> String {
     }
     let taken = figures.chars().count() + ": ".len() + more;
     let room = record::HEADLINE_MAX.saturating_sub(taken);
-    let name = match owner.chars().count() <= room {
-        true => owner.to_string(),
-        false => owner.chars().take(room.saturating_sub(3)).collect::<String>() + "...",
+    let name = if owner.chars().count() <= room {
+        owner.to_string()
+    } else {
+        owner.chars().take(room.saturating_sub(3)).collect::<String>() + "..."
     };
     format!("{name}: {figures}")
 }

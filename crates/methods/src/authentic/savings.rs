@@ -71,9 +71,8 @@ impl Curve {
             bytes: count * bytes(test_region),
             ..Budget::default()
         };
-        session.budget(self.name, budget, |session| match session.assume(gains, true) {
-            true => self.write(session, &workloads),
-            false => Ok(()),
+        session.budget(self.name, budget, |session| {
+            if session.assume(gains, true) { self.write(session, &workloads) } else { Ok(()) }
         })
     }
 
@@ -83,7 +82,7 @@ impl Curve {
         workloads: &[Workload; LEVELS.len()],
     ) -> Result<(), MethodError> {
         let rates = session.alternate(workloads, ROUNDS, |_, _| {})?;
-        if let Some(saved) = Saved::of(&rates.map(|rates| mean(&rates))) {
+        if let Some(saved) = Saved::from_rates(&rates.map(|rates| mean(&rates))) {
             session.put_metric(saved.metric(self.name));
         }
         Ok(())
@@ -124,7 +123,7 @@ struct Saved {
 impl Saved {
     /// Derives the share from the rates at each level; `None` if it is below [`LEAST`] or a rate is
     /// unknown.
-    fn of(rates: &[f64; LEVELS.len()]) -> Option<Saved> {
+    fn from_rates(rates: &[f64; LEVELS.len()]) -> Option<Saved> {
         let share_at = |index: usize| {
             let time = rates[0] / rates[index];
             (1.0 - time) / (f64::from(LEVELS[index]) / 100.0)
@@ -136,10 +135,7 @@ impl Saved {
 
     fn metric(self, name: &str) -> Metric {
         let metric = Metric::single(name, Unit::Share, self.share);
-        match self.at_least {
-            true => metric.between(self.share, 1.0, Covers::Resolution),
-            false => metric,
-        }
+        if self.at_least { metric.between(self.share, 1.0, Covers::Resolution) } else { metric }
     }
 }
 
@@ -154,16 +150,16 @@ mod tests {
 
     #[test]
     fn the_share_saved_follows_from_the_rates_or_is_a_lower_bound() {
-        let found = Saved::of(&rates(0.6, 10.0)).expect("it saves");
+        let found = Saved::from_rates(&rates(0.6, 10.0)).expect("it saves");
         assert!((found.share - 0.6).abs() < 1e-9 && !found.at_least);
         // The link ends the gain beyond the middle, then before it.
-        let found = Saved::of(&rates(0.6, 1.6)).expect("it saves");
+        let found = Saved::from_rates(&rates(0.6, 1.6)).expect("it saves");
         assert!((found.share - 0.6).abs() < 1e-9 && found.at_least);
-        let found = Saved::of(&rates(0.8, 1.2)).expect("it saves");
+        let found = Saved::from_rates(&rates(0.8, 1.2)).expect("it saves");
         assert!(found.share < 0.8 && found.at_least, "{found:?}");
-        assert_eq!(Saved::of(&[1.0; LEVELS.len()]), None);
+        assert_eq!(Saved::from_rates(&[1.0; LEVELS.len()]), None);
         // The scatter of a drive that saves nothing is not reported.
-        assert_eq!(Saved::of(&[1.0, 0.99, 1.02, 1.0, 1.01]), None);
-        assert_eq!(Saved::of(&[0.0; LEVELS.len()]), None);
+        assert_eq!(Saved::from_rates(&[1.0, 0.99, 1.02, 1.0, 1.01]), None);
+        assert_eq!(Saved::from_rates(&[0.0; LEVELS.len()]), None);
     }
 }

@@ -61,9 +61,10 @@ fn run(
             let m = session.probe(&w, round)?;
             let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
             let checks = session.checks_mut();
-            let set = match index == far {
-                true => checks.far_set.get_or_insert_default(),
-                false => &mut checks.working_sets.get_or_insert_default()[index],
+            let set = if index == far {
+                checks.far_set.get_or_insert_default()
+            } else {
+                &mut checks.working_sets.get_or_insert_default()[index]
             };
             set.p50_ns.extend(median.map(|ns| ns as f64));
             let samples = set.p50_ns.clone();

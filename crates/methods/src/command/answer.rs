@@ -12,9 +12,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How long does the program take, and what I/O does it cause?");
     let key = |statistic| name_of(SUBJECT, statistic);
     let took = latency(draft.part(SUBJECT, Time)?);
-    let sentence = match draft.concluded(&VerdictKind::Failed) {
-        true => format!("The command failed after {took}"),
-        false => format!("Takes {took}"),
+    let sentence = if draft.concluded(&VerdictKind::Failed) {
+        format!("The command failed after {took}")
+    } else {
+        format!("Takes {took}")
     };
     let moved = [DeviceRead, DeviceWrittenSynced].map(|s| draft.part(SUBJECT, s));
     let more = match moved {

@@ -51,10 +51,7 @@ impl Search {
 
     /// Replaces one end.
     pub fn narrow(&mut self, percent: f64, held: bool) {
-        match held {
-            true => self.held = Some(percent),
-            false => self.failed = Some(percent),
-        }
+        if held { self.held = Some(percent) } else { self.failed = Some(percent) }
     }
 }
 

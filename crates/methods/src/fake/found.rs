@@ -107,9 +107,10 @@ impl Found {
         let below = self.places.range(..first_bad).next_back();
         let kept_to = below.map_or(0, |(at, _)| at + PLACE);
         let mut above = self.places.range(first_bad..top.max(first_bad));
-        match above.all(|(_, held)| bad(held)) {
-            true => Capacity::Ends(kept_to, first_bad + self.places[&first_bad].kept),
-            false => Capacity::Holes,
+        if above.all(|(_, held)| bad(held)) {
+            Capacity::Ends(kept_to, first_bad + self.places[&first_bad].kept)
+        } else {
+            Capacity::Holes
         }
     }
 }

@@ -94,9 +94,10 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let layout = Layout::new(session.target(), options)?;
     let result = measure(session, &layout, options.seed ^ SALT);
     // A failure to restore data outweighs any earlier error.
-    let restored = match layout.borrows {
-        true => session.prepare("restore", Preparation::Restore).map(drop),
-        false => Ok(()),
+    let restored = if layout.borrows {
+        session.prepare("restore", Preparation::Restore).map(drop)
+    } else {
+        Ok(())
     };
     restored.and(result)
 }
@@ -217,9 +218,10 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     if let Some((low, high)) = ends {
         let value = low as f64 + (high - low) as f64 / 2.0;
         let metric = record::Metric::single("fake-capacity", Unit::Bytes, value);
-        session.put_metric(match low < high {
-            true => metric.between(low as f64, high as f64, record::Covers::Resolution),
-            false => metric,
+        session.put_metric(if low < high {
+            metric.between(low as f64, high as f64, record::Covers::Resolution)
+        } else {
+            metric
         });
     }
     let figures = [

@@ -20,7 +20,7 @@ const ERASE: [(&str, &str); 2] = [
 
 /// Publishes the declared sizes as metrics.
 pub(super) fn publish(session: &mut Session<'_>) {
-    let declared = of(session);
+    let declared = read(session);
     for (name, bytes) in [
         (ERASE[0].1, declared.allocation_unit),
         (ERASE[1].1, declared.preferred_erase),
@@ -36,7 +36,7 @@ pub(super) fn publish(session: &mut Session<'_>) {
 }
 
 /// The declared sizes of the target.
-pub(super) fn of(session: &Session<'_>) -> DeclaredSizes {
+pub(super) fn read(session: &Session<'_>) -> DeclaredSizes {
     let drive = session.target().target.drive.as_ref();
     drive.map(|drive| drive.declared.clone()).unwrap_or_default()
 }
@@ -48,7 +48,7 @@ pub(super) fn sentence(declared: &DeclaredSizes, erase: Option<u64>) -> (String,
     let found = ERASE.iter().zip(sizes).find_map(|((name, _), bytes)| Some((*name, bytes?)));
     let Some((name, bytes)) = found else { return (String::new(), None) };
     let size = binary(bytes);
-    let text = match erase.map(|erase| Agreement::of(bytes, erase)) {
+    let text = match erase.map(|erase| Agreement::new(bytes, erase)) {
         None => format!(" The device declares: {name} {size}."),
         Some(Agreement::Same) => format!(" The device declares the same: {name} {size}."),
         Some(Agreement::Multiple(n)) => format!(" The declared {name}, {size}, is {n} of them."),
@@ -62,7 +62,7 @@ pub(super) fn sentence(declared: &DeclaredSizes, erase: Option<u64>) -> (String,
 /// A continuation of the answer if the declared erase block differs from the measured one.
 pub(super) fn disagreement(draft: &Draft<'_>, erase: Option<f64>) -> Option<String> {
     let declared = ERASE.iter().find_map(|(_, metric)| draft.value(metric))?;
-    let differs = Agreement::of(declared as u64, erase? as u64) == Agreement::Differs;
+    let differs = Agreement::new(declared as u64, erase? as u64) == Agreement::Differs;
     differs.then(|| format!(" It declares {}.", binary(declared as u64)))
 }
 
@@ -76,7 +76,7 @@ enum Agreement {
 }
 
 impl Agreement {
-    fn of(declared: u64, erase: u64) -> Agreement {
+    fn new(declared: u64, erase: u64) -> Agreement {
         match declared.checked_div(erase) {
             Some(1) if declared == erase => Agreement::Same,
             Some(n) if n > 1 && declared.is_multiple_of(erase) => Agreement::Multiple(n),

@@ -31,7 +31,7 @@ pub(super) struct Level {
 
 impl Level {
     /// The level of these differences; `None` if fewer than eight remain after trimming.
-    pub fn of(bytes: u64, differences: &[f64]) -> Option<Level> {
+    pub fn find(bytes: u64, differences: &[f64]) -> Option<Level> {
         let mut sorted = differences.to_vec();
         sorted.sort_by(f64::total_cmp);
         let cut = (sorted.len() as f64 * TRIM) as usize;
@@ -113,11 +113,11 @@ mod tests {
     #[test]
     fn outliers_do_not_move_a_level() {
         let mut differences: Vec<f64> = (0..64).map(|i| 1000.0 + f64::from(i % 7)).collect();
-        let plain = Level::of(4096, &differences).expect("enough");
+        let plain = Level::find(4096, &differences).expect("enough");
         differences[3] = 1e9;
         differences[9] = -1e9;
-        let disturbed = Level::of(4096, &differences).expect("enough");
+        let disturbed = Level::find(4096, &differences).expect("enough");
         assert!((plain.mean_ns - disturbed.mean_ns).abs() < 1.0);
-        assert_eq!(Level::of(4096, &differences[..6]), None);
+        assert_eq!(Level::find(4096, &differences[..6]), None);
     }
 }

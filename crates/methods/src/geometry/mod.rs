@@ -217,7 +217,7 @@ impl Found {
     fn levels(&self, triple: bool) -> Vec<Level> {
         let of = |class: &&Class| class.triple == triple;
         let classes = self.classes.iter().filter(of);
-        classes.filter_map(|class| Level::of(class.bytes, &class.differences)).collect()
+        classes.filter_map(|class| Level::find(class.bytes, &class.differences)).collect()
     }
 
     fn read_ns(&self) -> f64 {
@@ -265,7 +265,7 @@ impl Found {
         }
         self.publish_writes(session);
         declared::publish(session);
-        let declared = declared::of(session);
+        let declared = declared::read(session);
         session.conclude(vec![verdict::verdict(self, [page, plane, erase], writes, &declared)]);
         session.checkpoint();
     }

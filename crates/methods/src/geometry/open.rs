@@ -112,9 +112,10 @@ impl Writer {
                 let most = if bad.is_none() { Some(Open::AtLeast(good)) } else { None };
                 return Ok(most.filter(|_| good > 0));
             };
-            match each > TOO_MANY * base {
-                true => bad = Some(count),
-                false => good = count,
+            if each > TOO_MANY * base {
+                bad = Some(count)
+            } else {
+                good = count
             }
             count = match bad {
                 None if good >= MOST => return Ok(Some(Open::AtLeast(good))),

@@ -32,13 +32,14 @@ pub(super) fn verdict(
         Some(Open::AtLeast(count)) => format!("{count} or more blocks"),
         None => "an undetermined number of blocks".into(),
     };
-    let open_words = match writes {
-        true => format!(
+    let open_words = if writes {
+        format!(
             " Writes in turn stay fast on {} if sequential and on {} if random.",
             words(found.open[0]),
             words(found.open[1])
-        ),
-        false => " The number of open blocks was not measured: that requires writes.".to_string(),
+        )
+    } else {
+        " The number of open blocks was not measured: that requires writes.".to_string()
     };
     let text = format!(
         "Erase blocks of {}{}.{declared}{open_words}{}{}{}",
@@ -63,9 +64,10 @@ fn in_a_stream(found: &Found, erase: Option<u64>) -> String {
         return String::new();
     };
     let (size, longer) = (binary(period), latency(extra));
-    match erase == Some(period) {
-        true => format!(" In a stream, the first write to a block takes {longer} longer."),
-        false => format!(" In a stream, one write every {size} takes {longer} longer."),
+    if erase == Some(period) {
+        format!(" In a stream, the first write to a block takes {longer} longer.")
+    } else {
+        format!(" In a stream, one write every {size} takes {longer} longer.")
     }
 }
 

@@ -82,9 +82,10 @@ impl Accesses {
         let grid = alignment(&line).max(self.block);
         let room = self.region.bytes.saturating_sub(size);
         let random = self.below(100) < u64::from(line.random);
-        let at = match random {
-            true => self.below(room / grid + 1) * grid,
-            false => self.next.next_multiple_of(grid),
+        let at = if random {
+            self.below(room / grid + 1) * grid
+        } else {
+            self.next.next_multiple_of(grid)
         };
         let at = if at > room { 0 } else { at };
         self.next = at + size;

@@ -96,11 +96,12 @@ pub static ICF: Opt<Icf> = Opt::value(
     "run the access specifications of IOMeter's configuration FILE",
     |words| {
         let text = words.first().map_or("", String::as_str);
-        match text.contains('\n') {
-            false => Ok(Icf::File(text.to_string())),
-            true => icf::parse(text)
+        if text.contains('\n') {
+            icf::parse(text)
                 .map(Icf::Script)
-                .map_err(|error| format!("IOMeter configuration: {error}")),
+                .map_err(|error| format!("IOMeter configuration: {error}"))
+        } else {
+            Ok(Icf::File(text.to_string()))
         }
     },
     Icf::default,

@@ -104,18 +104,19 @@ impl Seen {
         let commit_ns = record / rewrite * 1e9;
         let commit = format!("{:.2} ms", commit_ns / 1e6);
         let rates = format!("rewrite {}, random write {}", throughput(rewrite), throughput(random));
-        let ruling = match (ratio - 1.0).abs() < SAME {
-            true => Ruling::yes(
+        let ruling = if (ratio - 1.0).abs() < SAME {
+            Ruling::yes(
                 VerdictKind::Flush,
                 format!(
                     "Writes measure only the time of a commit: {rates}, {commit} per record at any \
                      place."
                 ),
-            ),
-            false => Ruling::no(
+            )
+        } else {
+            Ruling::no(
                 VerdictKind::NotFlush,
                 format!("Durable writes in order and at random differ in speed: {rates}."),
-            ),
+            )
         };
         let ruling = ruling.with("random write / rewrite", ratio, Unit::Number);
         Some(ruling.with("a commit", commit_ns, Unit::Nanoseconds))

@@ -199,9 +199,10 @@ impl Marks {
         let name = MetricKey::of_words(&[&kind, &column.name()]).to_string();
         let mut w = Workload::new(name, Pattern::Sequential, mix, block, region);
         w.seed = self.test_region.seed_of(column as u32);
-        w.calls = match column.whole_files() {
-            true => Calls::Plain,
-            false => Calls::Bytes { host_ns: riscos_call_ns(column) },
+        w.calls = if column.whole_files() {
+            Calls::Plain
+        } else {
+            Calls::Bytes { host_ns: riscos_call_ns(column) }
         };
         w
     }

@@ -45,9 +45,10 @@ impl Scores {
         let legacy = self.line(|s| s.legacy.map(|s| s.kib), |s| s.legacy_ram.map(|s| s.kib));
         let kib = |rate: f64| (rate / 1024.0).round() as u64;
         let honest = self.line(|s| s.drive.map(kib), |s| s.ram.map(kib));
-        let disc = match measured {
-            true => "the RAM disc of this machine",
-            false => "the RAM disc of RISC OS as published",
+        let disc = if measured {
+            "the RAM disc of this machine"
+        } else {
+            "the RAM disc of RISC OS as published"
         };
         let mut text = format!("In KiB/s, and percent of {disc}. The old tool's scores: {legacy}.");
         if !honest.is_empty() {

@@ -37,9 +37,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("First read after the longest rest", last, Better::Lower);
     let short = "power-after-100ms";
     // In a short run, this is the longest rest.
-    let draft = match last == short {
-        true => draft,
-        false => draft.tile("First read after 100 ms", short, Better::Lower),
+    let draft = if last == short {
+        draft
+    } else {
+        draft.tile("First read after 100 ms", short, Better::Lower)
     };
     draft.chart(chart).say(sentence, None)
 }

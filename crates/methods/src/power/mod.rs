@@ -166,7 +166,7 @@ impl Rests {
         for index in 0..self.after.len() {
             let (seconds, samples) = &self.after[index];
             let seconds = *seconds;
-            if seconds > REPEATED_REST_MAX || Slow::of(&self.awake, samples) != Slow::Some {
+            if seconds > REPEATED_REST_MAX || Slow::from_times(&self.awake, samples) != Slow::Some {
                 continue;
             }
             for _ in 0..REPEATS {
@@ -230,7 +230,7 @@ enum Slow {
 }
 
 impl Slow {
-    fn of(awake: &[f64], times: &[f64]) -> Slow {
+    fn from_times(awake: &[f64], times: &[f64]) -> Slow {
         let high = quantile(awake, 0.9);
         let slow = |ns: &&f64| **ns >= SLEEP_FACTOR * high && **ns >= high + SLEEP_NS;
         let (count, of) = (times.iter().filter(slow).count(), times.len());
@@ -247,7 +247,7 @@ impl Slow {
 
 /// Finds the shortest rest such that first reads are slow after it and all longer rests.
 fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
-    let counts: Vec<Slow> = after.iter().map(|(_, ns)| Slow::of(awake, ns)).collect();
+    let counts: Vec<Slow> = after.iter().map(|(_, ns)| Slow::from_times(awake, ns)).collect();
     if counts.iter().all(|slow| *slow == Slow::None) {
         return Sleep::Never;
     }
@@ -289,7 +289,7 @@ mod tests {
             (0..of).map(|i| if i < slow { 900e3 } else { 80e3 }).collect()
         };
         let slow = |count: usize, of: usize, others: usize| {
-            Slow::of(&times(others, 192), &times(count, of))
+            Slow::from_times(&times(others, 192), &times(count, of))
         };
         assert_eq!(slow(0, 3, 0), Slow::None);
         assert_eq!(slow(1, 3, 0), Slow::Some);

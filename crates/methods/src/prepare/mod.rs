@@ -264,11 +264,10 @@ fn until_steady(
     session.put_rates(MetricKey::parse(AGE), settled);
     session.set_state(State::Used);
     let times = ROUND_SHARE * rounds as f64;
-    let (kind, text) = match steady {
-        true => (VerdictKind::Steady, format!("steady after {times:.1} random drive writes")),
-        false => {
-            (VerdictKind::NotSteady, format!("not steady after {times:.1} random drive writes"))
-        }
+    let (kind, text) = if steady {
+        (VerdictKind::Steady, format!("steady after {times:.1} random drive writes"))
+    } else {
+        (VerdictKind::NotSteady, format!("not steady after {times:.1} random drive writes"))
     };
     let evidence = [Evidence::new("rounds", rounds as f64, Unit::Number)];
     Ok(Verdict::new(kind, text).with_evidence(evidence))

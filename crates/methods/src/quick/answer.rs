@@ -25,9 +25,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         _ => return None,
     };
     let random: Vec<String> = [value(2), value(3)].into_iter().flatten().map(count).collect();
-    let iops = match random.is_empty() {
-        true => ".".to_string(),
-        false => format!("; {} random IOPS.", random.join("/")),
+    let iops = if random.is_empty() {
+        ".".to_string()
+    } else {
+        format!("; {} random IOPS.", random.join("/"))
     };
     let mut draft = Draft::new(out, "How fast is the drive, and can the numbers be believed?");
     for (label, metric) in found.into_iter().flatten() {

@@ -117,7 +117,7 @@ const GRID: [MetricInfo; 9] = [
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
-    let times = Times::of(&test_region, options.time.is_some());
+    let times = Times::new(&test_region, options.time.is_some());
     test_region.bytes = session.begin(&test_region, times.fill)?;
     let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
     let once = Rounds { most: 1, all: true };
@@ -159,7 +159,7 @@ impl Times {
     /// Divides the time among the parts. If the user gives a time, all rounds share it. Otherwise
     /// the duration of a cell is fixed, so that more rounds take more time without changing the
     /// measurement.
-    fn of(test_region: &TestRegion, given: bool) -> Times {
+    fn new(test_region: &TestRegion, given: bool) -> Times {
         let seconds = test_region.seconds;
         let (fill, checks) = (FILL_SHARE * seconds, CHECKS_SHARE * seconds);
         let rest = (REST_SHARE * seconds).min(REST_SECONDS);

@@ -6,13 +6,15 @@ use record::{Evidence, Unit, Verdict, VerdictKind};
 /// GRADE: the classes met on this host, and the next ones that are not met.
 pub(super) fn verdict(measured: &Measured) -> Verdict {
     let (met, missed) = measured.words();
-    let missed = match missed.is_empty() {
-        true => String::new(),
-        false => format!(" It does not meet {} here.", missed.join(", ")),
+    let missed = if missed.is_empty() {
+        String::new()
+    } else {
+        format!(" It does not meet {} here.", missed.join(", "))
     };
-    let text = match met.is_empty() {
-        true => format!("The card meets no class on this host.{missed}"),
-        false => format!("The card meets {} on this host.{missed}", met.join(", ")),
+    let text = if met.is_empty() {
+        format!("The card meets no class on this host.{missed}")
+    } else {
+        format!("The card meets {} on this host.{missed}", met.join(", "))
     };
     let evidence = [
         ("slowest 4 MiB in units of 64 KiB", measured.write[0], Unit::BytesPerSecond),

@@ -196,9 +196,10 @@ pub(super) fn wsat(out: &Outcome) -> Option<Answer> {
     };
     let round = when(&draft, TEST, "steady");
     let series = draft.series(&format!("{key}-rounds"));
-    let axis = match series.is_some_and(|series| series.column("written").is_some()) {
-        true => Axis::BytesWritten,
-        false => Axis::Round,
+    let axis = if series.is_some_and(|series| series.column("written").is_some()) {
+        Axis::BytesWritten
+    } else {
+        Axis::Round
     };
     let chart = Chart::lines("Random writes while the drive fills", axis, Unit::Iops)
         .source(format!("{key}-rounds"), "random writes")

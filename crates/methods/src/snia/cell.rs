@@ -52,7 +52,7 @@ impl Cell {
         let index = 100 + read_percent * 16 + block.trailing_zeros();
         let mut w = whole.random(&name.to_string(), mix, block, seconds, index);
         w.depth = DEPTH;
-        Cell::of(w, CellMetric::Iops).writing_at_most(whole, ROUND_PASSES)
+        Cell::from_workload(w, CellMetric::Iops).writing_at_most(whole, ROUND_PASSES)
     }
 
     /// A cell of sequential blocks.
@@ -65,10 +65,10 @@ impl Cell {
     ) -> Cell {
         let cell = Cell::random(whole, test, block, read_percent, seconds);
         let w = Workload { pattern: Pattern::Sequential, ..cell.workload };
-        Cell::of(w, CellMetric::Throughput)
+        Cell::from_workload(w, CellMetric::Throughput)
     }
 
-    fn of(workload: Workload, figure: CellMetric) -> Cell {
+    fn from_workload(workload: Workload, figure: CellMetric) -> Cell {
         let batch = if workload.depth > 8 { BATCH } else { 1 };
         let workload = Workload { batch, ..workload };
         Cell {
@@ -207,7 +207,7 @@ mod tests {
     fn a_round_without_a_completion_is_no_rate_of_zero() {
         let region = Region::first(1 << 20);
         let workload = Workload::new("snia", Pattern::Uniform, Mix::READ, 4096, region);
-        let cell = Cell::of(workload, CellMetric::Iops);
+        let cell = Cell::from_workload(workload, CellMetric::Iops);
         let mean = |rounds: &[Option<f64>]| cell.mean(cell.key(), rounds);
         let found = mean(&[None, Some(2.0), Some(4.0)]).expect("two values");
         assert_eq!((found.value, found.n, found.samples), (Some(3.0), 2, vec![2.0, 4.0]));

@@ -161,9 +161,10 @@ fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<LabelledRegion> {
         region: Region { start: start / grid * grid, bytes: length },
     };
     let start = at(START, 0);
-    match whole {
-        true => vec![start, at("middle", (bytes - length) / 2), at("end", bytes - length)],
-        false => vec![start],
+    if whole {
+        vec![start, at("middle", (bytes - length) / 2), at("end", bytes - length)]
+    } else {
+        vec![start]
     }
 }
 

@@ -137,7 +137,7 @@ struct Passes {
 
 impl Passes {
     fn add(&mut self, kind: OpKind, m: &Measurement) {
-        let Some(times) = Times::of(kind, m) else { return };
+        let Some(times) = Times::from_measurement(kind, m) else { return };
         self.legacy.push(times.bytes * 1e9 / times.commands_ns.max(1.0));
         self.honest.push(times.bytes * 1e9 / times.whole_ns());
     }
@@ -154,7 +154,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(kind: OpKind, m: &Measurement) -> Option<Times> {
+    fn from_measurement(kind: OpKind, m: &Measurement) -> Option<Times> {
         let moved = m.kind(kind).filter(|moved| moved.ops > 0)?;
         let flush_ns = m.kind(OpKind::Flush).map_or(0, |flush| flush.service.sum()) as f64;
         let (bytes, ops) = (moved.bytes as f64, moved.ops as f64);
@@ -261,7 +261,7 @@ impl Chunks {
             let w = layout.chunk(kind, size, turns[kind as usize], speed);
             turns[kind as usize] += usize::from(size != layout.chunk);
             let m = session.moment(&TestRegion::replicate(&w, round), round)?;
-            let sums = Times::of(kind, &m);
+            let sums = Times::from_measurement(kind, &m);
             let each = sums.as_ref().map_or(f64::NAN, |sums| sums.whole_ns() / sums.ops);
             self.times[index].push(each);
             let rate = sums.map_or(f64::NAN, |sums| sums.bytes * 1e9 / sums.whole_ns());

@@ -76,9 +76,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let title = "Speed of each recording";
     let bars = Chart::bars(title, Unit::BytesPerSecond);
     let bars = bars.sources(shown.iter().rev().copied());
-    let draft = match shown.iter().any(|(pass, _)| draft.series(pass).is_some()) {
-        true => draft.chart_of_column(chart),
-        false => draft.chart(bars),
+    let draft = if shown.iter().any(|(pass, _)| draft.series(pass).is_some()) {
+        draft.chart_of_column(chart)
+    } else {
+        draft.chart(bars)
     };
     draft.say(sentence, more)
 }

@@ -104,9 +104,10 @@ impl Camera {
         let (mut low, mut high) = (0.0, mean);
         for _ in 0..ROUNDS {
             let middle = (low + high) / 2.0;
-            match self.buffer(middle) <= buffer_bytes {
-                true => low = middle,
-                false => high = middle,
+            if self.buffer(middle) <= buffer_bytes {
+                low = middle
+            } else {
+                high = middle
             }
             if high - low < 1e-7 * high {
                 break;

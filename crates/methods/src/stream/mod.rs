@@ -423,7 +423,7 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
         session.put(of(Statistic::Flushes), Unit::Number, each(tally.flushes));
         session.put(of(Statistic::MetadataWaits), Unit::Number, each(tally.waits));
     }
-    let series = TimeSeries::of(&measurement(pass, take.frame_bytes, taken));
+    let series = TimeSeries::from_measurement(&measurement(pass, take.frame_bytes, taken));
     if let Some(series) = series.series(pass, 0, taken.start_ns, BINS) {
         session.put_series(series);
     }

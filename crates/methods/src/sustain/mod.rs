@@ -102,7 +102,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let [fresh, full] = passes(&whole);
     session.discard(&whole, "discard", whole.everything)?;
     let series = session.measure_over_time(&fresh, 0)?;
-    let mut found = Sustained::of(&series);
+    let mut found = Sustained::from_series(&series);
     put_cache(session, &found);
     put_series(session, &fresh.name, &series);
     session.checks_mut().sustained = Some(found.clone());

@@ -71,9 +71,10 @@ fn faults(draft: &Draft<'_>) -> Chart {
     let chart = Chart::bars("Blocks that differ, by fault", Unit::Number);
     Class::BAD.into_iter().fold(chart, |chart, class| {
         let name = format!("wear-{}", class.name());
-        match draft.value(&name).is_some_and(|count| count > 0.0) {
-            true => chart.source(name, class.name()),
-            false => chart,
+        if draft.value(&name).is_some_and(|count| count > 0.0) {
+            chart.source(name, class.name())
+        } else {
+            chart
         }
     })
 }

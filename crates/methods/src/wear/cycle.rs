@@ -442,7 +442,7 @@ impl Test {
         put("wear-checked", Unit::Bytes, bytes(self.checked));
         put("wear-static", Unit::Bytes, bytes(self.fixed.good()));
         for class in Class::BAD {
-            let count = self.cycled.of(class) + self.fixed.of(class);
+            let count = self.cycled.count(class) + self.fixed.count(class);
             put(&format!("wear-{}", class.name()), Unit::Number, Some(count as f64));
         }
         self.publish_rates(session);
@@ -493,7 +493,7 @@ impl Test {
         }
         for class in Class::BAD {
             let tallies = [&self.cycled, &self.fixed];
-            let count: u64 = tallies.iter().map(|tally| tally.of(class)).sum();
+            let count: u64 = tallies.iter().map(|tally| tally.count(class)).sum();
             if count == 0 {
                 continue;
             }

@@ -58,7 +58,7 @@ impl Class {
     }
 
     /// Classifies a block read where `expected` was written.
-    pub fn of(bytes: &[u8], expected: Stamp) -> Class {
+    pub fn from_bytes(bytes: &[u8], expected: Stamp) -> Class {
         let sectors = bytes.chunks_exact(SECTOR).enumerate().map(|(i, sector)| {
             let offset = expected.offset + (i * SECTOR) as u64;
             sector_class(sector, Stamp { offset, ..expected })
@@ -150,7 +150,7 @@ impl Tally {
     }
 
     /// Blocks with this fault.
-    pub fn of(&self, class: Class) -> u64 {
+    pub fn count(&self, class: Class) -> u64 {
         let index = Class::BAD.iter().position(|bad| *bad == class);
         index.map_or(self.good, |index| self.bad[index])
     }
@@ -168,9 +168,9 @@ impl Tally {
 
     /// The faults in words: `3 stale, 1 torn`.
     pub fn words(&self) -> String {
-        let some = Class::BAD.into_iter().filter(|class| self.of(*class) > 0);
+        let some = Class::BAD.into_iter().filter(|class| self.count(*class) > 0);
         let words: Vec<String> =
-            some.map(|class| format!("{} {}", self.of(class), class.name())).collect();
+            some.map(|class| format!("{} {}", self.count(class), class.name())).collect();
         words.join(", ")
     }
 }
@@ -186,14 +186,15 @@ pub(super) struct Stamped {
 
 impl Stamped {
     /// Reads the stamps of a block.
-    pub fn of(bytes: &[u8], offset: u64, seed: u64) -> Stamped {
+    pub fn read(bytes: &[u8], offset: u64, seed: u64) -> Stamped {
         let mut found = Stamped::default();
         for (at, sector) in (offset..).step_by(SECTOR).zip(bytes.chunks_exact(SECTOR)) {
             let stamp = read_sector(sector, Layout::default().at);
             let Some(stamp) = stamp.filter(|stamp| stamp.seed == seed) else { continue };
-            match stamp.offset == at {
-                true => found.newest = found.newest.max(Some(stamp.sequence)),
-                false => found.misplaced = true,
+            if stamp.offset == at {
+                found.newest = found.newest.max(Some(stamp.sequence))
+            } else {
+                found.misplaced = true
             }
         }
         found
@@ -213,11 +214,11 @@ mod tests {
     }
 
     fn class(bytes: &[u8]) -> Class {
-        Class::of(bytes, Stamp { offset: 5 * BLOCK, sequence: 70, seed: SEED })
+        Class::from_bytes(bytes, Stamp { offset: 5 * BLOCK, sequence: 70, seed: SEED })
     }
 
     fn stamped(bytes: &[u8]) -> Stamped {
-        Stamped::of(bytes, 5 * BLOCK, SEED)
+        Stamped::read(bytes, 5 * BLOCK, SEED)
     }
 
     #[test]
@@ -263,7 +264,7 @@ mod tests {
             bytes[at..at + SECTOR].copy_from_slice(sector);
         }
         assert_eq!(stamped(&bytes), Stamped { newest: Some(75), misplaced: false });
-        assert_eq!(Stamped::of(&bytes, 5 * BLOCK, SEED + 1), Stamped::default(), "another run");
+        assert_eq!(Stamped::read(&bytes, 5 * BLOCK, SEED + 1), Stamped::default(), "another run");
         assert_eq!(stamped(&block(6 * BLOCK, 71, SEED)), Stamped { newest: None, misplaced: true });
     }
 
@@ -278,7 +279,7 @@ mod tests {
         tally.add(Class::Flipped, 2 * BLOCK);
         tally.add(Class::Good, 3 * BLOCK);
         assert_eq!((tally.faults().good(), tally.faults().bad()), (0, 3));
-        assert_eq!((tally.good(), tally.bad(), tally.of(Class::Stale)), (1, 3, 2));
+        assert_eq!((tally.good(), tally.bad(), tally.count(Class::Stale)), (1, 3, 2));
         assert_eq!(tally.places(Class::Stale), [2 * BLOCK, 3 * BLOCK]);
         assert_eq!(tally.words(), "2 stale, 1 torn");
     }

@@ -30,10 +30,10 @@ pub fn wear_block(input: &[u8]) -> String {
         *byte ^= change;
     }
     let at = offset % (LAYOUT.blocks * BLOCK) / BLOCK * BLOCK;
-    let Some(number) = number_of(&LAYOUT, &Stamped::of(&block, at, seed), at) else {
+    let Some(number) = number_of(&LAYOUT, &Stamped::read(&block, at, seed), at) else {
         return "no number".into();
     };
-    let class = Class::of(&block, stamp(&LAYOUT, number, seed));
+    let class = Class::from_bytes(&block, stamp(&LAYOUT, number, seed));
     let Some(pass) = LAYOUT.pass(number) else { return format!("static {class:?}") };
     let numbers = LAYOUT.numbers(pass);
     assert!(numbers.contains(&number) && LAYOUT.region(pass).end() <= LAYOUT.bytes());

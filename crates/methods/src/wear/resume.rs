@@ -77,7 +77,7 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
     };
     let mut left = Left { seed, ..Left::default() };
     read(session, layout.fixed..layout.fixed + 2 * layout.half, |offset, bytes| {
-        let found = Stamped::of(bytes, offset, seed);
+        let found = Stamped::read(bytes, offset, seed);
         left.last = left.last.max(number_of(layout, &found, offset).unwrap_or(0));
         if found.misplaced {
             left.cycled.add(Class::Misplaced, offset);
@@ -111,8 +111,8 @@ fn marker(
     let number = layout.marker();
     let mut found = (false, Class::Lost);
     read(session, number - 1..number, |offset, bytes| {
-        let begun = Stamped::of(bytes, offset, seed).newest == Some(number);
-        found = (begun, Class::of(bytes, stamp(layout, number, seed)));
+        let begun = Stamped::read(bytes, offset, seed).newest == Some(number);
+        found = (begun, Class::from_bytes(bytes, stamp(layout, number, seed)));
         true
     })?;
     Ok(found)
@@ -137,7 +137,7 @@ fn cut_in_pass(
     let blocks = first..first + (numbers.end - numbers.start);
     read(session, blocks, |offset, bytes| {
         let number = numbers.start + (offset / BLOCK - first);
-        let class = Class::of(bytes, stamp(layout, number, left.seed));
+        let class = Class::from_bytes(bytes, stamp(layout, number, left.seed));
         match class {
             Class::Good => {}
             Class::Flipped | Class::Misplaced => left.cycled.add(class, offset),
@@ -178,7 +178,7 @@ fn check_pass(
     let blocks = region.start / BLOCK..region.end() / BLOCK;
     read(session, blocks, |offset, bytes| {
         let number = first + (offset - region.start) / BLOCK;
-        let class = Class::of(bytes, stamp(layout, number, left.seed));
+        let class = Class::from_bytes(bytes, stamp(layout, number, left.seed));
         if !excused.contains(&class) {
             left.cycled.add(class, offset);
         }
@@ -195,13 +195,13 @@ fn cut_in_fill(
 ) -> Result<Left, MethodError> {
     read(session, 0..layout.marker() - 1, |offset, bytes| {
         let number = offset / BLOCK + 1;
-        let class = Class::of(bytes, stamp(layout, number, left.seed));
+        let class = Class::from_bytes(bytes, stamp(layout, number, left.seed));
         match class {
             Class::Good => {}
             Class::Flipped | Class::Misplaced => left.fixed.add(class, offset),
             _ => left.holes.push(number),
         }
-        if Stamped::of(bytes, offset, left.seed).newest == Some(number) {
+        if Stamped::read(bytes, offset, left.seed).newest == Some(number) {
             left.last = number;
         }
         number < left.last + UNFLUSHED

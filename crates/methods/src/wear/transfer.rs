@@ -118,9 +118,10 @@ impl Door<'_> {
                 |one| {
                     let request = &one.request;
                     let class = match one.result {
-                        Ok(()) => {
-                            Class::of(&request.bytes, stamp(self.layout, request.tag, self.seed))
-                        }
+                        Ok(()) => Class::from_bytes(
+                            &request.bytes,
+                            stamp(self.layout, request.tag, self.seed),
+                        ),
                         Err(_) => Class::Unreadable,
                     };
                     tally.add(class, request.offset);

@@ -48,7 +48,7 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
     let evidence = [(name, total), ("static data, good", test.fixed.good() * BLOCK)];
     let evidence = evidence.map(|(name, bytes)| Evidence::new(name, bytes as f64, Unit::Bytes));
     let bad_ones = Class::BAD.into_iter().map(|class| {
-        let count = test.cycled.of(class) + test.fixed.of(class);
+        let count = test.cycled.count(class) + test.fixed.count(class);
         Evidence::new(class.name(), count as f64, Unit::Number)
     });
     let next = match (target.target.kind, bad, &test.refused) {

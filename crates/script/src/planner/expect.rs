@@ -59,9 +59,10 @@ fn rate(w: &Workload, target: &TargetInfo) -> f64 {
         (false, _) => DEEP_SHARE,
     };
     let usual = share * link(target);
-    let commits = match w.mix.write > 0 && (w.sync_writes || w.flush_every == Some(1)) {
-        true => block * f64::from(w.jobs) / COMMIT_SECONDS,
-        false => f64::INFINITY,
+    let commits = if w.mix.write > 0 && (w.sync_writes || w.flush_every == Some(1)) {
+        block * f64::from(w.jobs) / COMMIT_SECONDS
+    } else {
+        f64::INFINITY
     };
     let calls = match w.calls {
         Calls::Bytes { host_ns } => 1e9 / f64::from(host_ns.max(1)),

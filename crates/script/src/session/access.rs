@@ -70,13 +70,13 @@ impl Session<'_> {
 
     /// Submits a block request; if the queue is full, waits for one of those in flight.
     pub fn submit(&mut self, request: BlockRequest) -> Result<(), MethodError> {
-        self.charge(Cost::of(&request))?;
+        self.charge(Cost::from_request(&request))?;
         Ok(self.rig().blocks()?.submit(request)?)
     }
 
     /// Submits a write that is never read back.
     pub fn submit_unkept(&mut self, request: BlockRequest) -> Result<(), MethodError> {
-        self.charge(Cost::of(&request))?;
+        self.charge(Cost::from_request(&request))?;
         Ok(self.rig().blocks()?.submit_unkept(request)?)
     }
 

@@ -42,7 +42,7 @@ pub(super) struct Cost {
 
 impl Cost {
     /// The cost of a block request.
-    pub(super) fn of(request: &BlockRequest) -> Cost {
+    pub(super) fn from_request(request: &BlockRequest) -> Cost {
         let bytes = request.bytes.len() as u64;
         match request.way {
             BlockWay::Read => Cost { ops: 1, ..Cost::default() },
@@ -317,9 +317,10 @@ impl<'a> Session<'a> {
         let moved = |of: fn(&rig::KindStats) -> u64, kinds: &[OpKind]| {
             kinds.iter().filter_map(|kind| m.kind(*kind)).map(of).sum::<u64>()
         };
-        let written = match self.plans() {
-            true => bound::written_max(w, self.target()),
-            false => moved(|k| k.bytes, &[OpKind::Write]),
+        let written = if self.plans() {
+            bound::written_max(w, self.target())
+        } else {
+            moved(|k| k.bytes, &[OpKind::Write])
         };
         let ops = moved(|k| k.ops, &[OpKind::Read, OpKind::Write]);
         for limit in &mut self.limits {

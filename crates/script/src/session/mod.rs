@@ -27,7 +27,7 @@ use rig::{
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
-use crate::{Conclusion, MethodError, MethodInfo, Outcome, Planner, TestRegion};
+use crate::{MethodError, Outcome, Planner, TestRegion};
 use limits::Limit;
 pub use limits::{Budget, Bulk, Patience, Round};
 pub use play::Part;
@@ -366,7 +366,7 @@ impl<'a> Session<'a> {
         self.spend(&limited, &performance.whole);
         // Workloads that use the page cache on purpose reveal nothing about the drive.
         if w.caching == Caching::Bypass && !self.plans() {
-            self.digests.push(Digest::of(w, &performance.whole));
+            self.digests.push(Digest::from_measurement(w, &performance.whole));
         }
         Ok(performance)
     }
@@ -434,12 +434,9 @@ impl<'a> Session<'a> {
         self.plans() || rules::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
     }
 
-    /// Takes the answer from a method's description, and who concludes.
-    pub fn declare(&mut self, method: &MethodInfo) {
-        self.answer = method.answer;
-        if method.conclusion == Conclusion::Script {
-            self.conclude(Vec::new());
-        }
+    /// Sets the function that computes the answer from the outcome.
+    pub(crate) fn set_answer(&mut self, answer: fn(&Outcome) -> Option<record::Answer>) {
+        self.answer = answer;
     }
 
     /// Sets the method's own rulings, which precede those of the rules.

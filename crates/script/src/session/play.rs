@@ -43,7 +43,7 @@ impl Session<'_> {
         spent.iter().for_each(|w| self.spend(w, &measurement));
         // Rules know single workloads.
         if let ([only], false) = (&workloads[..], self.plans()) {
-            self.digests.push(Digest::of(only, &measurement));
+            self.digests.push(Digest::from_measurement(only, &measurement));
         }
         performance.whole = self.report(first, replicate, measurement)?;
         Ok(performance)

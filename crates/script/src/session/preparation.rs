@@ -19,9 +19,10 @@ impl Session<'_> {
         region: Region,
     ) -> Result<bool, MethodError> {
         self.step(name, 0);
-        let result = match whole.discard {
-            true => self.apply(Preparation::Discard { region }),
-            false => Err(RigError::Unsupported("discard".into()).into()),
+        let result = if whole.discard {
+            self.apply(Preparation::Discard { region })
+        } else {
+            Err(RigError::Unsupported("discard".into()).into())
         };
         match result {
             Ok(_) => {
@@ -65,7 +66,7 @@ impl Session<'_> {
         replicate: u32,
     ) -> Result<TimeSeries, MethodError> {
         let mut measurement = self.execute(w, Some(replicate), Stage::default())?.whole;
-        let series = TimeSeries::of(&measurement);
+        let series = TimeSeries::from_measurement(&measurement);
         let start_ns = measurement.series.start_ns;
         self.out.series.extend(series.series(&w.name, replicate, start_ns, BINS));
         self.out.keep_doubts(&w.name, &measurement);
@@ -78,7 +79,7 @@ impl Session<'_> {
     /// others: a thousand rounds with all their intervals would make an unusably large record.
     pub fn moment(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
         let m = self.probe(w, replicate)?;
-        let row = TimeSeries::of(&m).series(&w.name, replicate, m.series.start_ns, 1);
+        let row = TimeSeries::from_measurement(&m).series(&w.name, replicate, m.series.start_ns, 1);
         self.moments.extend(row);
         Ok(m)
     }

@@ -52,9 +52,12 @@ impl Session<'_> {
         let ops = whole_cycles(&kept, m.iops(None));
         kept.stop.ops = self.assume(ops, None).or(kept.stop.ops);
         let written = m.kind(OpKind::Write).map_or(0, |kind| kind.bytes);
-        let fits = kept.stop.time_ns.map(|ns| match self.plans() {
-            true => bound::timed(&kept, self.target(), ns),
-            false => (m.throughput(None).unwrap_or(0.0) * ns as f64 / 1e9) as u64,
+        let fits = kept.stop.time_ns.map(|ns| {
+            if self.plans() {
+                bound::timed(&kept, self.target(), ns)
+            } else {
+                (m.throughput(None).unwrap_or(0.0) * ns as f64 / 1e9) as u64
+            }
         });
         let kept = fits.and_then(|bytes| stretched(&kept, written, bytes)).unwrap_or(kept);
         let measurement = self.execute(&kept, None, Stage::default())?.whole;

@@ -129,9 +129,10 @@ impl Fake {
 
     /// Returns an error if the drive is disconnected.
     fn there(&self, action: &str) -> Result<()> {
-        match self.door.gone {
-            true => Err(RigError::Io { context: action.into(), source: eio() }),
-            false => Ok(()),
+        if self.door.gone {
+            Err(RigError::Io { context: action.into(), source: eio() })
+        } else {
+            Ok(())
         }
     }
 

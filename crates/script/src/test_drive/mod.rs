@@ -405,10 +405,7 @@ impl Rig for Fake {
     }
 
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {
-        match self.interrupt()? {
-            true => Err(RigError::Interrupted),
-            false => Ok(self),
-        }
+        if self.interrupt()? { Err(RigError::Interrupted) } else { Ok(self) }
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {

@@ -319,7 +319,7 @@ fn neighbours(spec: &DriveSpec, seed: u64, seconds: u64) -> Vec<Neighbour> {
             other.nand.dies.value = dies;
             (other.nand.read_us.value, other.nand.program_us.value) = (read_us, program_us);
             let out = quick(&other, seed, seconds);
-            Neighbour::of(model, &out.metrics)
+            Neighbour::new(model, &out.metrics)
         })
         .collect()
 }
