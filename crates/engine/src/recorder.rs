@@ -15,7 +15,6 @@ use rig::{Dump, Job, KindStats, Kinds, Logged, ThreadUsage};
 use workload::{Op, OpKind};
 
 use crate::counts::Counts;
-use crate::lane::LaneContext;
 use crate::patience::Pulse;
 
 /// Maximum addresses kept per kind of error.
@@ -211,9 +210,13 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Creates the recorder of a worker. Statistics are reset after the ramp-up.
-    pub(crate) fn new(worker: u32, job: &Job, context: &LaneContext<'_>) -> Recorder {
+    pub(crate) fn new(
+        worker: u32,
+        job: &Job,
+        interval_ns: u64,
+        (out, pulse): (ReportSender, Pulse),
+    ) -> Recorder {
         let (open, ramp_ns) = (job.workload.pacing.is_open(), job.issue.ramp_ns);
-        let interval_ns = context.interval_ns;
         let kinds = Box::new([(); 4].map(|()| Tally::new(open)));
         Recorder {
             job: worker,
@@ -225,8 +228,8 @@ impl Recorder {
             ramp_ns,
             first: 0,
             counted: 0,
-            out: context.sender.clone(),
-            pulse: context.pulse.clone(),
+            out,
+            pulse,
             workload: job.workload.name.clone(),
             errors: Vec::new(),
         }

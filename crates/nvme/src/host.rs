@@ -4,6 +4,7 @@
 //! thread. The driver uses no pointers, so only `sys` needs `unsafe`; the implementation of
 //! [`DmaMap`] vouches for the memory.
 
+use crate::error::Error;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The page size of the driver and of its PRP lists, bytes. A controller whose smallest page is
@@ -83,4 +84,16 @@ pub(crate) fn copy_out(words: &[AtomicU32], offset: usize, out: &mut [u8]) {
         let value = u32::from_le(word.load(Relaxed)).to_le_bytes();
         bytes.copy_from_slice(&value[..bytes.len()]);
     }
+}
+
+/// Refuses bytes that are not contiguous on the bus.
+pub(crate) fn contiguous<D: DmaMap + ?Sized>(
+    memory: &D,
+    at: usize,
+    bytes: usize,
+) -> Result<(), Error> {
+    let start = memory.bus(at);
+    let straight =
+        (0..bytes).step_by(PAGE_BYTES).all(|page| memory.bus(at + page) == start + page as u64);
+    if straight { Ok(()) } else { Err(Error::Scattered) }
 }

@@ -128,6 +128,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             missing: backend.missing(),
             ..JobEnd::default()
         };
+        let reports = (context.sender.clone(), context.pulse.clone());
         let mut worker = Worker {
             looks: false,
             verifier,
@@ -139,7 +140,7 @@ impl<'a, B: Backend> Worker<'a, B> {
             stop: context.halt.flag(number),
             borrowed: context.borrowed,
             origin: 0,
-            recorder: Recorder::new(number, job, context),
+            recorder: Recorder::new(number, job, context.interval_ns, reports),
             slots: vec![Slot { op: Op::FLUSH, due: 0, issued: 0 }; depth as usize],
             open: open as usize,
             free: (0..open).rev().collect(),
