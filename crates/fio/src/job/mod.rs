@@ -119,9 +119,10 @@ impl Job {
     }
 
     /// Whether it moves nothing: with `create_only`, and as in fio with `verify_only` if it has
-    /// written what no `verify` checks.
+    /// written what no `verify` checks, or not with `do_verify=0`.
     pub(crate) fn only_creates_files(&self) -> bool {
-        let checks_nothing = self.access.rw.writes() && self.verify.kind == VerifyKind::None;
+        let is_checked = self.verify.kind != VerifyKind::None && self.verify.do_verify;
+        let checks_nothing = self.access.rw.writes() && !is_checked;
         self.files.create_only || self.verify.only && checks_nothing
     }
 

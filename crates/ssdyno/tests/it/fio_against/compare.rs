@@ -179,15 +179,19 @@ type Counts = [(u64, u64)];
 
 /// Whether the operations and bytes of each direction are equal, apart from what chance decides.
 fn are_like(sure: &Sure, theirs: &Counts, ours: &Counts) -> bool {
+    // A unified result holds what is written, and what is read back.
+    let is_unified = theirs.len() == 1;
+    if is_unified && sure.may_overlap {
+        return true;
+    }
     if sure.sizes && sure.directions {
-        let certain = if sure.may_overlap { 1.min(ours.len() - 1).. } else { 0.. };
+        let certain = if sure.may_overlap { 1.. } else { 0.. };
         return theirs[certain.clone()] == ours[certain];
     }
     let is_unsure = !sure.is_one_pass || sure.verifies && !sure.reads_back;
     // Each block of a mix is read once, if those that are written are read back. How many are written
     // is random, and so is a sum that counts them twice.
     let is_read = sure.verifies && !sure.directions;
-    let is_unified = theirs.len() == 1;
     if is_unsure && !sure.directions || is_unified && is_read {
         return true;
     }
@@ -223,21 +227,21 @@ fn flushes(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String>
         }
     }
     let (theirs, ours) = (flush_counts(case, theirs), flush_counts(case, ours));
-    let mut pairs = theirs.into_iter().zip(ours);
+    let mut pairs = theirs.into_iter().zip(ours).filter_map(|(theirs, ours)| theirs.zip(ours));
     let (theirs, ours) = pairs.find(|(theirs, ours)| theirs != ours)?;
     Some(format!("fio {theirs}, ssdyno {ours}"))
 }
 
-/// The flushes of each job, as far as they are known.
-fn flush_counts(case: &Case, did: &Did) -> Vec<u64> {
+/// The flushes of each job, as far as they are known: fio's mixed results have none.
+fn flush_counts(case: &Case, did: &Did) -> Vec<Option<u64>> {
     let number = |job: &Value| job["sync"]["total_ios"].as_u64();
     let jobs = jobs(&did.json);
     if case.has("fdatasync") {
         // fio counts fdatasync only in its log, which only it has.
         let first = jobs.first().and_then(number);
-        return did.flushes.or(first).into_iter().collect();
+        return vec![did.flushes.or(first)];
     }
-    jobs.iter().filter_map(number).collect()
+    jobs.iter().map(number).collect()
 }
 
 /// The operations of some directions.

@@ -94,6 +94,8 @@ fn what_is_only_verified_is_not_laid_out() {
     assert!(content("--create_on_open=1", 4).is_empty());
     let unchecked = job(&ssdyno(place.path(), &words[..3]));
     assert_eq!(unchecked["read"]["total_ios"], 0);
+    let unread = job(&ssdyno(place.path(), &[&words[..], &["--do_verify=0"]].concat()));
+    assert_eq!(unread["read"]["total_ios"], 0);
 }
 
 #[test]

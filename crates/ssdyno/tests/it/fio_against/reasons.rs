@@ -21,7 +21,11 @@ const REASONS: [(&str, Explains); 12] = [
     (
         "ioengine=mmap: fio refuses parts of a page with direct or flushes, and to append",
         |case, pair, difference| {
-            let refusals = ["mmap options dictate a minimum", "append/extent with IO engine mmap"];
+            let refusals = [
+                "mmap options dictate a minimum",
+                "append/extent with IO engine mmap",
+                "func=msync, error=Invalid argument",
+            ];
             let is_refused = refusals.iter().any(|text| pair.theirs.said.contains(text));
             let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0");
             // The reads of what no job wrote fail.
@@ -68,7 +72,10 @@ const REASONS: [(&str, Explains); 12] = [
         |case, pair, difference| {
             let is_zero = case.has("zero_buffers") || case.is("buffer_compress_percentage", "100");
             let is_files = difference.kind == "files";
-            case.mixes() && is_zero && is_files && removes(case, pair, difference, zeroed)
+            // What fio has read elsewhere, it writes again.
+            let is_explained =
+                || rest(case, pair, difference, zeroed).is_none_or(|rest| rest.contains(COPIED));
+            case.mixes() && is_zero && is_files && is_explained()
         },
     ),
     (
@@ -126,13 +133,14 @@ const REASONS: [(&str, Explains); 12] = [
     ),
     (
         "a verifying job that fio fails and ssdyno passes: fio reports blocks written twice as bad, \
-         and those of a mix over several files",
+         and those of a mix over several files or in the order of a register",
         |case, pair, difference| {
             let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0")
                 || difference.text == "error: fio 84, ssdyno 0";
             let is_likely = case.has("verify") && writes(case) && !case.has("verify_only");
             let is_bad = pair.theirs.said.contains("verify: bad");
-            let has_several = is_bad && case.mixes() && case.has("nrfiles");
+            let is_parted = case.has("nrfiles") || case.is("random_generator", "lfsr");
+            let has_several = is_bad && case.mixes() && is_parted;
             is_good && is_likely && (has_several || writes_twice(case, pair))
         },
     ),

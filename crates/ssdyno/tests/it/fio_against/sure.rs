@@ -80,7 +80,11 @@ impl Sure {
         let may_move = any_random && !is_one_pass && (has_share || case.has("file_append"));
         // fio's register begins each pass with the last value of the one before.
         let is_register = case.is("random_generator", "lfsr");
-        let is_other = has_any(&PASSES[1..]) || case.has("number_ios") || is_register;
+        // An asynchronous fio draws again what finds no free place in its queue.
+        let is_queued = any_mixed
+            && ["libaio", "io_uring"].iter().any(|engine| case.is("ioengine", engine));
+        let is_other =
+            has_any(&PASSES[1..]) || case.has("number_ios") || is_register || is_queued;
         let loops = case.value(0, "loops").filter(|_| !is_other);
         Sure {
             sizes,
