@@ -81,10 +81,9 @@ impl Sure {
         // fio's register begins each pass with the last value of the one before.
         let is_register = case.is("random_generator", "lfsr");
         // An asynchronous fio draws again what finds no free place in its queue.
-        let is_queued = any_mixed
-            && ["libaio", "io_uring"].iter().any(|engine| case.is("ioengine", engine));
-        let is_other =
-            has_any(&PASSES[1..]) || case.has("number_ios") || is_register || is_queued;
+        let is_queued =
+            any_mixed && ["libaio", "io_uring"].iter().any(|engine| case.is("ioengine", engine));
+        let is_other = has_any(&PASSES[1..]) || case.has("number_ios") || is_register || is_queued;
         let loops = case.value(0, "loops").filter(|_| !is_other);
         Sure {
             sizes,
