@@ -47,9 +47,9 @@ struct Tally {
 /// Environment variable that sets the number of tests that a binary runs at the same time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// The most that all checks take on two processors, from a clean clone: 1,569 s when the rooms still had
-/// 108 test and example programs, each linked on its own, and the steps ran one after the other.
-const MINUTES_MAX: u32 = 26;
+/// What all checks take on two processors, from a clean clone: 1,569 s when the rooms still had 108
+/// test and example programs, each linked on its own, and the steps ran one after the other.
+const MINUTES: u32 = 26;
 
 /// What has run so far.
 #[derive(Default)]
@@ -128,7 +128,7 @@ pub fn check() -> Result<ExitCode> {
 fn is_agreed() -> Result<bool> {
     let missing = packages::missing(packages::FOR_TESTS);
     println!(
-        "all checks: at most {MINUTES_MAX} minutes from a clean clone on 2 processors\n\
+        "all checks: about {MINUTES} minutes from a clean clone on 2 processors\n\
          installs:   {}\n\
          without packages and emulated machines: cargo xtask check\n",
         if missing.is_empty() { "nothing".into() } else { missing.join(" ") }
