@@ -18,6 +18,3 @@ pub const NOTHING_WRITTEN: f64 = 0.99;
 pub const ZONES_READ: &str = "zones-read";
 /// Its first reads, of the drive in its initial state.
 pub const ZONES_ASCENDING: &str = "zones-read-ascending";
-
-/// The buffer given to `stream`, in bytes.
-pub const STREAM_BUFFER: &str = "stream-buffer";

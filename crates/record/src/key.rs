@@ -319,8 +319,20 @@ impl From<CellKey> for MetricKey {
     }
 }
 
+impl From<&MetricKey> for MetricKey {
+    fn from(key: &MetricKey) -> MetricKey {
+        key.clone()
+    }
+}
+
 impl From<MetricKey> for String {
     fn from(key: MetricKey) -> String {
+        key.to_string()
+    }
+}
+
+impl From<&MetricKey> for String {
+    fn from(key: &MetricKey) -> String {
         key.to_string()
     }
 }

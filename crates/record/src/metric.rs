@@ -97,6 +97,12 @@ impl Metric {
     }
 }
 
+impl From<&Metric> for MetricKey {
+    fn from(metric: &Metric) -> MetricKey {
+        metric.key()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,16 @@
 //! Declarations of metrics: name, unit and meaning of every metric that a method or command
 //! publishes.
 //!
-//! A declaration is one metric, or a family of metrics whose names differ in a few words. It does
-//! not build names ([`MetricKey`] does): tests prove that every published metric is declared with
-//! its unit. It is the source of the tables in docs/methods.md and of `ssdyno methods NAME`.
+//! A declaration is one metric, or a family of metrics whose names differ in a few words. Scripts
+//! publish it and answers refer to it, so its name and unit stand in one place; tests prove that
+//! every published metric is declared with its unit. It is also the source of the tables in
+//! docs/methods.md and of `ssdyno methods NAME`.
 
+use std::fmt::Display;
+
+use crate::Statistic;
 use crate::key::MetricKey;
-use crate::metric::Unit;
+use crate::metric::{Metric, Unit};
 use crate::places::Places;
 
 /// A metric, or a family of metrics, of a method or a command.
@@ -51,6 +55,27 @@ impl MetricInfo {
         MetricInfo::new(name, Unit::Number, meaning)
     }
 
+    /// One metric of the family, or a part of the family, under its own name.
+    #[must_use]
+    pub const fn named(self, name: &'static str) -> MetricInfo {
+        MetricInfo { name, ..self }
+    }
+
+    /// The metric of the family with these words at its places.
+    pub fn member(self, words: &[&dyn Display]) -> MetricKey {
+        MetricKey::parse(&Places::fill(self.name, words))
+    }
+
+    /// Another figure of the same subject.
+    pub fn with(self, statistic: Statistic) -> MetricKey {
+        MetricKey::from(self).with(statistic)
+    }
+
+    /// Its value, measured once, without an interval.
+    pub fn single(self, value: f64) -> Metric {
+        Metric::single(self.name, self.unit, value)
+    }
+
     /// Whether it declares this metric.
     pub fn covers(&self, key: &MetricKey) -> bool {
         MetricInfo::is_of(self.name, key)
@@ -59,6 +84,18 @@ impl MetricInfo {
     /// Whether a key matches a pattern as in [`MetricInfo::name`].
     pub fn is_of(pattern: &str, key: &MetricKey) -> bool {
         Places::parse(pattern, &key.to_string()).is_some()
+    }
+}
+
+impl From<MetricInfo> for MetricKey {
+    fn from(metric: MetricInfo) -> MetricKey {
+        MetricKey::parse(metric.name)
+    }
+}
+
+impl From<MetricInfo> for String {
+    fn from(metric: MetricInfo) -> String {
+        metric.name.into()
     }
 }
 
@@ -88,5 +125,19 @@ mod tests {
         assert!(!is("idle-{time}", "idle-900") && !is("idle-{time}", "idle-s"));
         assert!(is("{job}.read.iops", "a.b.read.iops") && !is("{job}.read.iops", "read.iops"));
         assert!(is("x.{p99,p99.9}", "x.p99") && is("x.{p99,p99.9}", "x.p99.9"));
+    }
+
+    #[test]
+    fn the_words_of_a_member_are_at_the_places_of_its_family() {
+        let cells = MetricInfo::iops("{seq,rand}-{read,write}-{size}-q{depth}", "");
+        let key = cells.member(&[&"rand", &"write", &"4KiB", &32]);
+        assert_eq!(key.to_string(), "rand-write-4KiB-q32");
+        assert_eq!(MetricInfo::ns("a.p50", "").member(&[]).to_string(), "a.p50");
+    }
+
+    #[test]
+    #[should_panic(expected = "x-middle is not of x-{start,end}")]
+    fn a_word_that_does_not_fit_makes_no_member() {
+        MetricInfo::ns("x-{start,end}", "").member(&[&"middle"]);
     }
 }

@@ -1,5 +1,7 @@
 //! Names with varying parts, such as `power-after-{time}`: the only place where they are taken apart.
 
+use std::fmt::Display;
+
 use workload::units::parse_bytes;
 
 /// The words of a name at the places of a pattern, in order.
@@ -14,6 +16,18 @@ impl<'n> Places<'n> {
     pub fn parse(pattern: &str, name: &'n str) -> Option<Places<'n>> {
         let mut words = Vec::new();
         matches(pattern, name, &mut words).then_some(Places(words))
+    }
+
+    /// The name of this pattern with these words at its places.
+    pub fn fill(pattern: &str, words: &[&dyn Display]) -> String {
+        let mut parts = pattern.split('{');
+        let mut name = parts.next().unwrap_or_default().to_string();
+        for (part, word) in parts.zip(words) {
+            name += &word.to_string();
+            name += part.split_once('}').map_or("", |(_, after)| after);
+        }
+        debug_assert!(Places::parse(pattern, &name).is_some(), "{name} is not of {pattern}");
+        name
     }
 
     /// The word at a place; empty beyond the last.

@@ -38,19 +38,19 @@ impl<'o> Draft<'o> {
         Draft { out, answer }
     }
 
-    /// The metric with this name, if its value is known.
-    pub fn find(&self, name: &str) -> Option<&'o Metric> {
-        self.out.metric(name)
+    /// A metric, if its value is known.
+    pub fn find(&self, key: impl Into<MetricKey>) -> Option<&'o Metric> {
+        self.out.metric(key)
     }
 
     /// The value of a metric.
-    pub fn value(&self, name: &str) -> Option<f64> {
-        self.out.value(name)
+    pub fn value(&self, key: impl Into<MetricKey>) -> Option<f64> {
+        self.out.value(key)
     }
 
-    /// The value of a statistic of a subject.
-    pub fn part(&self, subject: &str, statistic: Statistic) -> Option<f64> {
-        self.value(&name_of(subject, statistic))
+    /// The value of another statistic of a metric's subject.
+    pub fn part(&self, subject: impl Into<MetricKey>, statistic: Statistic) -> Option<f64> {
+        self.value(subject.into().with(statistic))
     }
 
     /// The series with this name.
@@ -65,8 +65,8 @@ impl<'o> Draft<'o> {
 
     /// Adds a tile for a metric.
     #[must_use]
-    pub fn tile(mut self, label: &str, name: &str, better: Better) -> Draft<'o> {
-        let tile = self.find(name).map(|metric| Tile::from_metric(label, metric, better));
+    pub fn tile(mut self, label: &str, key: impl Into<MetricKey>, better: Better) -> Draft<'o> {
+        let tile = self.find(key).map(|metric| Tile::from_metric(label, metric, better));
         self.answer.tiles.extend(tile);
         self
     }
@@ -74,7 +74,8 @@ impl<'o> Draft<'o> {
     /// Adds a chart, without the sources that do not exist.
     #[must_use]
     pub fn chart(mut self, mut chart: Chart) -> Draft<'o> {
-        chart.retain(|key| self.find(key).is_some() || self.series(key).is_some());
+        let has_value = |name: &str| self.find(MetricKey::parse(name)).is_some();
+        chart.retain(|name| has_value(name) || self.series(name).is_some());
         if !chart.is_empty() {
             self.answer.charts.push(chart);
         }
@@ -97,10 +98,10 @@ impl<'o> Draft<'o> {
 
     /// Adds the limit of a metric, if the outcome has this verdict.
     #[must_use]
-    pub fn limit(mut self, metric: &str, by: VerdictKind) -> Draft<'o> {
+    pub fn limit(mut self, key: impl Into<MetricKey>, by: VerdictKind) -> Draft<'o> {
         if self.concluded(&by) {
-            let confidence = Confidence::Measured;
-            self.answer.limits.push(Limit { metric: metric.into(), by, confidence });
+            let (metric, confidence) = (key.into().to_string(), Confidence::Measured);
+            self.answer.limits.push(Limit { metric, by, confidence });
         }
         self
     }
@@ -149,11 +150,6 @@ pub fn answer(out: &Outcome, declared: impl Fn(&Outcome) -> Option<Answer>) -> O
         |answer| Draft { out, answer: Answer { question: question.into(), ..answer } },
     );
     draft.say_of_others(verdict.text.clone())
-}
-
-/// The name of the metric for a statistic of a subject: `align-512.ratio`.
-pub fn name_of(subject: &str, statistic: Statistic) -> String {
-    MetricKey::parse(subject).with(statistic).to_string()
 }
 
 /// The sentence with the first continuation that fits, or else with a full stop if it lacks one and

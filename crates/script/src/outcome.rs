@@ -4,7 +4,8 @@
 //! once, with its count and its workloads.
 
 use record::{
-    Answer, Finding, IoErrors, LatencyProfile, Metric, MetricKey, Places, Series, State, Verdict,
+    Answer, Finding, IoErrors, LatencyProfile, Metric, MetricInfo, MetricKey, Places, Series,
+    State, Verdict,
 };
 use rig::Measurement;
 use workload::Workload;
@@ -52,19 +53,20 @@ impl Outcome {
         Outcome { planned: true, ..Outcome::default() }
     }
 
-    /// The metric with this name, if its value is known.
-    pub fn metric(&self, name: &str) -> Option<&Metric> {
+    /// A metric, if its value is known.
+    pub fn metric(&self, key: impl Into<MetricKey>) -> Option<&Metric> {
+        let name = key.into().to_string();
         self.metrics.iter().find(|m| m.name == name && m.value.is_some())
     }
 
-    /// The value of the metric with this name.
-    pub fn value(&self, name: &str) -> Option<f64> {
-        self.metric(name).and_then(|m| m.value)
+    /// The value of a metric.
+    pub fn value(&self, key: impl Into<MetricKey>) -> Option<f64> {
+        self.metric(key).and_then(|m| m.value)
     }
 
-    /// The metrics of a family, each with the words at the places of its pattern.
-    pub fn family<'o>(&'o self, pattern: &str) -> impl Iterator<Item = (&'o Metric, Places<'o>)> {
-        self.metrics.iter().filter_map(move |m| Some((m, Places::parse(pattern, &m.name)?)))
+    /// The metrics of a family, each with the words at its places.
+    pub fn family(&self, family: MetricInfo) -> impl Iterator<Item = (&Metric, Places<'_>)> {
+        self.metrics.iter().filter_map(move |m| Some((m, Places::parse(family.name, &m.name)?)))
     }
 
     /// Adds a metric, or replaces the one with the same name.

@@ -1,9 +1,9 @@
 //! The answer of `align`: the cost of the worst misalignment.
 
-use record::Statistic::Ratio;
+use super::{RATIO, key};
 use record::{Answer, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
-use script::draft::{Draft, name_of, rate, times};
+use script::draft::{Draft, rate, times};
 use workload::units::binary;
 
 /// Address ranges whose speeds differ by less than this share count as equally fast.
@@ -12,9 +12,9 @@ const EVEN: f64 = 0.1;
 /// The answer of `align`: the cost of the worst misalignment.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
-    let aligned = draft.value("align-0")?;
+    let aligned = draft.value(key(0))?;
     let mut within: f64 = 0.0;
-    let offsets = out.family("align-{bytes}.ratio");
+    let offsets = out.family(RATIO);
     let offsets = offsets.filter_map(|(m, at)| {
         let ratio = m.value?;
         let slower = ratio < 1.0 - EVEN && m.high.is_none_or(|high| high < 1.0);
@@ -45,26 +45,23 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (None, None) => format!("Aligned 4 KiB writes reach {}", rate(aligned)),
     };
     let at = costly.map(|(bytes, _)| format!(", at an offset of {}.", binary(bytes)));
-    let ratio = |bytes: u64| (name_of(&format!("align-{bytes}"), Ratio), binary(bytes));
     let chart = Chart::bars("Write speed at each offset, aligned = 1", Unit::Number)
         .level("aligned", 1.0, None)
-        .sources(offsets.iter().map(|(bytes, ..)| ratio(*bytes)));
-    let rates = Chart::bars("Aligned writes", Unit::BytesPerSecond).source("align-0", "aligned");
-    let mut draft = draft.tile("Aligned", "align-0", Better::Higher);
+        .sources(offsets.iter().map(|(bytes, ..)| (RATIO.member(&[bytes]), binary(*bytes))));
+    let rates = Chart::bars("Aligned writes", Unit::BytesPerSecond).source(key(0), "aligned");
+    let mut draft = draft.tile("Aligned", key(0), Better::Higher);
     let mut shown = vec![512, 2048, 4096];
     shown.extend(worst.map(|(bytes, _)| bytes).filter(|bytes| !shown.contains(bytes)));
     for bytes in shown {
         let label = format!("Offset {}", binary(bytes));
-        draft = draft.tile(&label, &format!("align-{bytes}"), Better::Higher);
+        draft = draft.tile(&label, key(bytes), Better::Higher);
     }
     if let Some((bytes, _)) = worst {
-        let name = name_of(&format!("align-{bytes}"), Ratio);
-        draft = draft.tile("Worst, relative to aligned", &name, Better::Higher);
+        let name = "Worst, relative to aligned";
+        draft = draft.tile(name, RATIO.member(&[&bytes]), Better::Higher);
+        draft = draft.limit(key(bytes), VerdictKind::Misaligned);
     }
     let chart = if chart.is_empty() { rates } else { chart };
-    if let Some((bytes, _)) = worst {
-        draft = draft.limit(&format!("align-{bytes}"), VerdictKind::Misaligned);
-    }
     draft.chart(chart).say(sentence, at)
 }
 

@@ -56,17 +56,17 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the region once, then random writes for four minutes",
     primary: &["align-{0,512,2048}"],
-    metrics: &[&[
-        MetricInfo::rate(
-            "align-{bytes}",
-            "random 4 KiB writes, 3 outstanding, at this offset from their boundary",
-        ),
-        MetricInfo::number("align-{bytes}.ratio", "its ratio to `align-0`"),
-    ]],
+    metrics: &[&[WRITES, RATIO]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
+
+const WRITES: MetricInfo = MetricInfo::rate(
+    "align-{bytes}",
+    "random 4 KiB writes, 3 outstanding, at this offset from their boundary",
+);
+const RATIO: MetricInfo = MetricInfo::number("align-{bytes}.ratio", "its ratio to `align-0`");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
@@ -122,7 +122,7 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
 }
 
 fn key(shift: u64) -> MetricKey {
-    MetricKey::of_words(&[&"align", &shift])
+    WRITES.member(&[&shift])
 }
 
 fn region(whole: &Whole) -> Region {

@@ -5,6 +5,7 @@ use record::{Answer, Ending, HEADLINE_MAX, Run, Series, Stamp, Unit};
 use workload::units::{decimal, duration};
 
 use super::{by_hand, general};
+use crate::wear::ADDED;
 use crate::{PREPARE, find};
 use script::Outcome;
 use script::draft::answer;
@@ -68,7 +69,7 @@ const NOTHING: &str = "Nothing was measured.";
 /// Prefixes the headline with how far the run got: `Cut short after 41.0 GB written: Reads 5 GB/s.`
 fn ended(run: &Run, headline: &str) -> String {
     // Only `wear` counts them: its rates cover only part of an interval.
-    let counted = run.metric("wear-added").and_then(|metric| metric.value);
+    let counted = run.metric(ADDED.name).and_then(|metric| metric.value);
     let written = counted.unwrap_or_else(|| run.series.iter().map(written).sum());
     let after = match (written >= 1e6, run.seconds) {
         (true, _) => format!(" after {} written", decimal(written as u64)),

@@ -7,7 +7,7 @@ use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Naming, Stat
 use workload::units::{amount, decimal, latency};
 
 use script::Outcome;
-use script::draft::{Draft, count, name_of, rate};
+use script::draft::{Draft, count, rate};
 
 /// Maximum number of bars in a chart whose metrics were not chosen by a method.
 const BARS_MAX: usize = 16;
@@ -23,17 +23,15 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         |m: &&Metric| m.key().owner() == owner && m.key().op.is_some() == key.op.is_some();
     let sides: Vec<&Metric> = rates.iter().copied().filter(is_side).collect();
     let jobs = rates.iter().map(|m| m.key().owner()).collect::<BTreeSet<_>>().len();
-    let subject = key.without_statistic().to_string();
-    let time =
-        |clock, statistic| MetricKey::parse(&subject).clocked(clock).with(statistic).to_string();
+    let subject = key.without_statistic();
+    let time = |clock, statistic| subject.clone().clocked(clock).with(statistic);
     let service = |statistic| time(Clock::Service, statistic);
-    let part = |statistic| name_of(&subject, statistic);
 
-    let iops = draft.value(&part(Statistic::Iops)).filter(|_| sides.len() == 1);
+    let iops = draft.part(&subject, Statistic::Iops).filter(|_| sides.len() == 1);
     let iops = iops.map(|v| format!(", {} IOPS", count(v))).unwrap_or_default();
     let figures = sides.iter().map(|side| rate_of(side)).collect::<Vec<_>>().join(", ") + &iops;
-    let tail = draft.value(&time(Clock::Response, Statistic::P99));
-    let tail = tail.or(draft.value(&service(Statistic::P99)));
+    let tail = draft.value(time(Clock::Response, Statistic::P99));
+    let tail = tail.or(draft.value(service(Statistic::P99)));
     let of = match sides.len() {
         _ if owner.is_empty() => " of operations".to_string(),
         1 => String::new(),
@@ -70,15 +68,15 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         chart.source(&series.name, &series.name)
     });
     let tile = |label: &str| format!("{label}{about}");
-    let depth = name_of(&owner, Statistic::EffectiveDepth);
+    let depth = MetricKey::parse(&owner).with(Statistic::EffectiveDepth);
     let of_job = if jobs > 1 { format!(" of {owner}") } else { String::new() };
     let draft = draft
-        .tile(&tile("Speed"), &first.name, Better::Higher)
-        .tile(&tile("Operations per second"), &part(Statistic::Iops), Better::Higher)
-        .tile(&tile("Median latency"), &service(Statistic::P50), Better::Lower)
-        .tile(&tile("p99 latency"), &service(Statistic::P99), Better::Lower)
-        .tile(&tile("p99 from due time"), &time(Clock::Response, Statistic::P99), Better::Lower)
-        .tile(&format!("Effective queue depth{of_job}"), &depth, Better::Neither);
+        .tile(&tile("Speed"), *first, Better::Higher)
+        .tile(&tile("Operations per second"), subject.clone().with(Statistic::Iops), Better::Higher)
+        .tile(&tile("Median latency"), service(Statistic::P50), Better::Lower)
+        .tile(&tile("p99 latency"), service(Statistic::P99), Better::Lower)
+        .tile(&tile("p99 from due time"), time(Clock::Response, Statistic::P99), Better::Lower)
+        .tile(&format!("Effective queue depth{of_job}"), depth, Better::Neither);
     let draft = if jobs > 1 { draft.chart(of_jobs(&rates)) } else { draft };
     draft.chart_of_column(lines).chart(bars).say(sentence, [more])
 }
@@ -141,7 +139,7 @@ pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     let chart = Chart::bars(title(first.unit), first.unit)
         .sources(bars.map(|m| (&m.name, naming.metric(&m.key()))));
     let draft = metrics.iter().fold(draft, |draft, metric| {
-        draft.tile(&naming.metric_first(&metric.key()), &metric.name, Better::Neither)
+        draft.tile(&naming.metric_first(&metric.key()), *metric, Better::Neither)
     });
     draft.chart(chart).say(short(&sentence), more)
 }

@@ -1,7 +1,11 @@
 //! The answer of `authentic`: whether a cache, compression or an ineffective flush makes the
 //! numbers differ from the drive's speed.
 
-use record::{Answer, Axis, Better, Chart, Metric, Places, Unit, VerdictKind};
+use super::{
+    CACHED, COMPRESSED, COMPRESSIBLE, DEDUPED, DIRECT, DUPLICATE, FLUSH, HALF, HELD, MISS, RANDOM,
+    RANDOM_READS, REPEATED, WITHIN, WITHIN_SPAN, ZEROS, savings,
+};
+use record::{Answer, Axis, Better, Chart, Metric, MetricInfo, Places, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::{Draft, rate, times};
 use workload::units::{binary, latency};
@@ -12,102 +16,96 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     if out.metrics.is_empty() {
         return None;
     }
-    let [random, zeros, direct] =
-        ["check-write-random", "check-write-zeros", "check-read-direct"].map(|k| draft.value(k));
-    let flush = out.family("check-flush-{size}.p50").next();
-    let flush = flush.and_then(|(m, _)| Some((m.name.clone(), m.value?)));
-    let dedupes = draft.find("check-dedupe").is_some() && draft.find("check-compression").is_none();
-    let sentence = match () {
-        () if dedupes => match random.zip(draft.value("check-write-repeated")) {
+    let [random, zeros, direct] = [RANDOM, ZEROS, DIRECT].map(|metric| draft.value(metric));
+    let flush = out.family(FLUSH.named("check-flush-{size}.p50")).next();
+    let flush = flush.and_then(|(m, _)| Some((m, m.value?)));
+    let dedupes = draft.find(DEDUPED).is_some() && draft.find(COMPRESSED).is_none();
+    let sentence = if dedupes {
+        match random.zip(draft.value(REPEATED)) {
             Some((random, repeated)) => {
-                format!(
-                    "Writes are deduplicated: repeated data is {} as fast.",
-                    times(repeated / random)
-                )
+                let gain = times(repeated / random);
+                format!("Writes are deduplicated: repeated data is {gain} as fast.")
             }
             None => "Writes are deduplicated.".into(),
-        },
-        () if draft.concluded(&VerdictKind::Compressible) => {
-            let dedupes = draft.find("check-dedupe").is_some();
-            let also = if dedupes { " and deduplicated" } else { "" };
-            match random.zip(zeros) {
-                Some((random, zeros)) if zeros > random => {
-                    let gain = times(zeros / random);
-                    format!("Writes are compressed{also}: zeros are {gain} as fast.")
-                }
-                _ => format!("Writes are compressed{also}: content changes their speed."),
+        }
+    } else if draft.concluded(&VerdictKind::Compressible) {
+        let also = if draft.find(DEDUPED).is_some() { " and deduplicated" } else { "" };
+        match random.zip(zeros) {
+            Some((random, zeros)) if zeros > random => {
+                let gain = times(zeros / random);
+                format!("Writes are compressed{also}: zeros are {gain} as fast.")
             }
+            _ => format!("Writes are compressed{also}: content changes their speed."),
         }
-        () if draft.concluded(&VerdictKind::Flush) => match &flush {
-            Some((_, ns)) => format!("A flush takes {}: too fast to be real.", latency(*ns)),
+    } else if draft.concluded(&VerdictKind::Flush) {
+        match flush {
+            Some((_, ns)) => format!("A flush takes {}: too fast to be real.", latency(ns)),
             None => "Flushes are too fast to be real.".into(),
-        },
-        () if draft.concluded(&VerdictKind::MapCache) => {
-            let held = draft.value("check-map-held").unwrap_or_default() as u64;
-            let miss = draft.value("check-map-miss").unwrap_or_default();
-            let (held, miss) = (binary(held), latency(miss));
-            format!("The map cache covers {held}: wider random reads may take {miss} longer.")
         }
-        () if draft.concluded(&VerdictKind::DeviceCache) => {
-            "The drive serves small working sets from its own cache.".into()
+    } else if draft.concluded(&VerdictKind::MapCache) {
+        let held = binary(draft.value(HELD).unwrap_or_default() as u64);
+        let miss = latency(draft.value(MISS).unwrap_or_default());
+        format!("The map cache covers {held}: wider random reads may take {miss} longer.")
+    } else if draft.concluded(&VerdictKind::DeviceCache) {
+        "The drive serves small working sets from its own cache.".into()
+    } else {
+        match (random, direct) {
+            (Some(_), _) => "No tricks found.".into(),
+            (None, Some(r)) => format!("No tricks found in reads ({} direct).", rate(r)),
+            (None, None) => "No tricks found in reads.".into(),
         }
-        () if random.is_none() => match direct {
-            Some(r) => format!("No tricks found in reads ({} direct).", rate(r)),
-            None => "No tricks found in reads.".into(),
-        },
-        () => "No tricks found.".to_string(),
     };
     let checked = [
         (direct.is_some(), "memory"),
         (random.is_some(), "compression"),
         (flush.is_some(), "flush"),
-        (out.family("check-read-within-{size}.p50").next().is_some(), "read cache"),
-        (out.family("check-map-within-{size}").next().is_some(), "map"),
+        (out.family(WITHIN).next().is_some(), "read cache"),
+        (out.family(WITHIN_SPAN).next().is_some(), "map"),
     ];
-    let checked = [(true, "Checked"), (false, "Not checked")].map(|(done, word)| {
-        let names: Vec<&str> = checked.iter().filter(|c| c.0 == done).map(|c| c.1).collect();
+    let checked = [(true, "Checked"), (false, "Not checked")].map(|(is_checked, word)| {
+        let names: Vec<&str> = checked.iter().filter(|c| c.0 == is_checked).map(|c| c.1).collect();
         if names.is_empty() { String::new() } else { format!(" {word}: {}.", names.join(", ")) }
     });
     let checked = Some(checked.concat());
-    let kinds = [("check-compression", "compressible"), ("check-dedupe", "repeated")];
+    let kinds = [(COMPRESSED, "compressible"), (DEDUPED, "repeated")];
     let saved: String = kinds
         .into_iter()
-        .filter_map(|(key, kind)| {
-            let m = draft.find(key)?;
+        .filter_map(|(saved, kind)| {
+            let m = draft.find(saved)?;
             let bound = if m.covers.is_some() { "At least " } else { "" };
             Some(format!(" {bound}{:.0}% of {kind} data is saved.", 100.0 * m.value?))
         })
         .collect();
     let saved = Some(saved).filter(|saved| !saved.is_empty());
     let contents = Chart::bars("Writes of different content", Unit::BytesPerSecond)
-        .source("check-write-random", "random")
-        .source("check-write-half", "half compressible")
-        .source("check-write-repeated", "repeated")
-        .source("check-write-zeros", "zeros");
+        .source(RANDOM, "random")
+        .source(HALF, "half compressible")
+        .source(REPEATED, "repeated")
+        .source(ZEROS, "zeros");
     let memory = Chart::bars("Direct and cached reads", Unit::BytesPerSecond)
-        .source("check-read-direct", "direct")
-        .source("check-read-cached", "via the page cache");
+        .source(DIRECT, "direct")
+        .source(CACHED, "via the page cache");
     let title = "Latency of a single read by working-set size";
     let sets = Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds)
-        .joined("", out.family("check-read-within-{size}.p50").map(point));
+        .joined("", out.family(WITHIN).map(point));
     let title = "Random reads that wait for part of the map";
     let map = Chart::points(title, Axis::WorkingSet, Unit::Share)
-        .joined("", out.family("check-map-within-{size}").map(point));
+        .joined("", out.family(WITHIN_SPAN).map(point));
     let mut draft = draft
-        .tile("Writes, random content", "check-write-random", Better::Higher)
-        .tile("Writes of zeros", "check-write-zeros", Better::Neither)
-        .tile("Direct reads", "check-read-direct", Better::Higher)
-        .tile("Reads via the page cache", "check-read-cached", Better::Neither);
-    if let Some((name, _)) = &flush {
-        draft = draft.tile("Flush", name, Better::Lower);
+        .tile("Writes, random content", RANDOM, Better::Higher)
+        .tile("Writes of zeros", ZEROS, Better::Neither)
+        .tile("Direct reads", DIRECT, Better::Higher)
+        .tile("Reads via the page cache", CACHED, Better::Neither);
+    if let Some((metric, _)) = flush {
+        draft = draft.tile("Flush", metric, Better::Lower);
     }
-    if let Some((metric, _)) = out.family("rand-read-{size}-q32").next() {
-        draft = draft.tile("Random reads", &metric.name, Better::Higher);
+    if let Some((metric, _)) = out.family(RANDOM_READS).next() {
+        draft = draft.tile("Random reads", metric, Better::Higher);
     }
     draft
         .chart(contents)
-        .chart(levels("Writes by share of zeros", "compressible"))
-        .chart(levels("Writes by share of repeated data", "duplicate"))
+        .chart(levels("Writes by share of zeros", COMPRESSIBLE))
+        .chart(levels("Writes by share of repeated data", DUPLICATE))
         .chart(memory)
         .chart(sets)
         .chart(map)
@@ -120,7 +118,7 @@ fn point<'o>((metric, at): (&'o Metric, Places<'o>)) -> (&'o str, f64) {
 }
 
 /// A chart of writes by their share of one kind of redundant content.
-fn levels(title: &str, word: &str) -> Chart {
-    let name = |percent| (format!("check-write-{word}-{percent}"), format!("{percent}%"));
-    Chart::bars(title, Unit::BytesPerSecond).sources([0, 25, 50, 75, 100].map(name))
+fn levels(title: &str, writes: MetricInfo) -> Chart {
+    let level = |percent| (writes.member(&[&percent]), format!("{percent}%"));
+    Chart::bars(title, Unit::BytesPerSecond).sources(savings::LEVELS.map(level))
 }

@@ -1,6 +1,5 @@
 //! Whether content affects write speed: the same writes with four kinds of content, in alternation.
 
-use record::MetricKey;
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
 use super::Check;
@@ -34,8 +33,8 @@ fn workloads(test_region: &TestRegion, seconds: f64) -> [Workload; CONTENTS.len(
     let large = u64::from(test_region.large);
     let region = Region::first(test_region.bytes / 2 / large * large);
     let of = |(name, content)| {
-        let name = MetricKey::of_words(&[&"check-write", &name]).to_string();
-        let mut w = Workload::new(name, Pattern::Sequential, Mix::WRITE, test_region.large, region);
+        let key = super::CONTENTS.member(&[&name]);
+        let mut w = Workload::new(key, Pattern::Sequential, Mix::WRITE, test_region.large, region);
         (w.content, w.depth, w.flush_at_end) = (content, DEPTH, true);
         w.seed = test_region.seed_of(23);
         w.stop = Stop::after_seconds(each);

@@ -5,11 +5,11 @@
 //! Before the pairs, each span is read once in every [`STRIDE`], so that the drive caches as much
 //! of the map as it can hold.
 
-use record::{Covers, Metric, MetricKey, Unit};
+use record::Covers;
 use workload::Permutation;
 use workload::units::binary_tight;
 
-use super::Check;
+use super::{Check, HELD, MISS, WITHIN_SPAN};
 use rules::MapSpan;
 use script::Session;
 use script::TestRegion;
@@ -114,13 +114,12 @@ fn publish(session: &mut Session<'_>) {
     }
     let spans = session.checks().map.clone().unwrap_or_default();
     for (bytes, share) in rules::map_misses(&spans) {
-        let key = MetricKey::of_words(&[&"check-map-within", &binary_tight(bytes)]);
-        session.put(key, Unit::Share, Some(share.max(0.0)));
+        session.put_member(WITHIN_SPAN, &[&binary_tight(bytes)], Some(share.max(0.0)));
     }
     if let Some(held) = rules::map_held(&spans) {
-        let metric = Metric::single("check-map-held", Unit::Bytes, held.bytes);
+        let metric = HELD.single(held.bytes);
         session.put_metric(metric.between(held.low, held.high, Covers::Resolution));
-        session.put(MetricKey::parse("check-map-miss"), Unit::Nanoseconds, Some(held.miss_ns));
+        session.put(MISS, Some(held.miss_ns));
     }
 }
 

@@ -55,12 +55,13 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
+const RANDOM_READS: MetricInfo = MetricInfo::iops(
+    "rand-read-{size}-q32",
+    "random reads, for the verdicts on queue depth and CPU",
+);
 const CELLS: [MetricInfo; 5] = [
     MetricInfo::rate("seq-read-{size}-q8", "sequential reads, for the verdicts on memory and link"),
-    MetricInfo::iops(
-        "rand-read-{size}-q32",
-        "random reads, for the verdicts on queue depth and CPU",
-    ),
+    RANDOM_READS,
     MetricInfo::rate(
         "seq-read-{size}-q8.undisturbed",
         "the best replicate of the sequential reads",
@@ -72,59 +73,72 @@ const CELLS: [MetricInfo; 5] = [
     ),
 ];
 
+const PAGE_CACHE: MetricInfo = MetricInfo::rate(
+    "check-read-{direct,cached}",
+    "reads that bypass the page cache; reads of the same bytes from it",
+);
+const WITHIN: MetricInfo =
+    MetricInfo::ns("check-read-within-{size}.p50", "single reads within growing working sets");
+const FLUSH: MetricInfo =
+    MetricInfo::ns("check-flush-{size}.{p50,p99,p99.9,max}", "the flush after each small write");
+const CONTENTS: MetricInfo = MetricInfo::rate(
+    "check-write-{random,zeros,half,repeated}",
+    "the same writes with different kinds of content",
+);
+const DIRECT: MetricInfo = PAGE_CACHE.named("check-read-direct");
+const CACHED: MetricInfo = PAGE_CACHE.named("check-read-cached");
+const RANDOM: MetricInfo = CONTENTS.named("check-write-random");
+const ZEROS: MetricInfo = CONTENTS.named("check-write-zeros");
+const HALF: MetricInfo = CONTENTS.named("check-write-half");
+const REPEATED: MetricInfo = CONTENTS.named("check-write-repeated");
+
 /// Metrics of the checks, which `quick` also runs.
 pub(crate) const CHECKS: [MetricInfo; 5] = [
-    MetricInfo::rate(
-        "check-read-{direct,cached}",
-        "reads that bypass the page cache; reads of the same bytes from it",
-    ),
-    MetricInfo::ns("check-read-within-{size}.p50", "single reads within growing working sets"),
+    PAGE_CACHE,
+    WITHIN,
     MetricInfo::ns(
         "check-read-at-end.p50",
         "single reads within the smallest of them, at the end of the region",
     ),
-    MetricInfo::ns("check-flush-{size}.{p50,p99,p99.9,max}", "the flush after each small write"),
-    MetricInfo::rate(
-        "check-write-{random,zeros,half,repeated}",
-        "the same writes with different kinds of content",
-    ),
+    FLUSH,
+    CONTENTS,
 ];
+
+const WITHIN_SPAN: MetricInfo = MetricInfo::new(
+    "check-map-within-{size}",
+    Unit::Share,
+    "single random reads within a span of this size that wait for part of the map",
+);
+const HELD: MetricInfo = MetricInfo::bytes(
+    "check-map-held",
+    "bytes covered by the part of the map that the drive holds; absent if no read waits",
+);
+const MISS: MetricInfo = MetricInfo::ns("check-map-miss", "time added to a read by such a wait");
 
 /// Metrics of drives other than rotational disks.
-const MAP: [MetricInfo; 3] = [
-    MetricInfo::new(
-        "check-map-within-{size}",
-        Unit::Share,
-        "single random reads within a span of this size that wait for part of the map",
-    ),
-    MetricInfo::bytes(
-        "check-map-held",
-        "bytes covered by the part of the map that the drive holds; absent if no read waits",
-    ),
-    MetricInfo::ns("check-map-miss", "time added to a read by such a wait"),
-];
+const MAP: [MetricInfo; 3] = [WITHIN_SPAN, HELD, MISS];
+
+const COMPRESSIBLE: MetricInfo = MetricInfo::rate(
+    "check-write-compressible-{0,25,50,75,100}",
+    "the same writes with this percentage of zeros",
+);
+const COMPRESSED: MetricInfo = MetricInfo::new(
+    "check-compression",
+    Unit::Share,
+    "share of compressible content that the drive does not store, or a lower bound",
+);
+const DUPLICATE: MetricInfo = MetricInfo::rate(
+    "check-write-duplicate-{0,25,50,75,100}",
+    "the same writes with this percentage of repeats of the same 4 KiB",
+);
+const DEDUPED: MetricInfo = MetricInfo::new(
+    "check-dedupe",
+    Unit::Share,
+    "share of repeated content that the drive does not store, or a lower bound",
+);
 
 /// Metrics of drives with content-dependent speed.
-const SAVINGS: [MetricInfo; 4] = [
-    MetricInfo::rate(
-        "check-write-compressible-{0,25,50,75,100}",
-        "the same writes with this percentage of zeros",
-    ),
-    MetricInfo::new(
-        "check-compression",
-        Unit::Share,
-        "share of compressible content that the drive does not store, or a lower bound",
-    ),
-    MetricInfo::rate(
-        "check-write-duplicate-{0,25,50,75,100}",
-        "the same writes with this percentage of repeats of the same 4 KiB",
-    ),
-    MetricInfo::new(
-        "check-dedupe",
-        Unit::Share,
-        "share of repeated content that the drive does not store, or a lower bound",
-    ),
-];
+const SAVINGS: [MetricInfo; 4] = [COMPRESSIBLE, COMPRESSED, DUPLICATE, DEDUPED];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;

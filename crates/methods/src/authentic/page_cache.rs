@@ -3,9 +3,10 @@
 //! The cached reads show the speed of memory on this machine. A result close to it is not the
 //! drive's.
 
+use record::MetricInfo;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
-use super::Check;
+use super::{CACHED, Check, DIRECT};
 use rules::PageCache;
 use script::MethodError;
 use script::Session;
@@ -39,12 +40,13 @@ fn run(
 
 fn workloads(test_region: &TestRegion, seconds: f64) -> [Workload; 2] {
     let each = seconds / 2.0 / f64::from(test_region.rounds);
-    let of = |name: &str, caching| {
+    let of = |metric: MetricInfo, caching| {
         let region = Region::first(test_region.bytes.min(BYTES));
-        let mut w = Workload::new(name, Pattern::Sequential, Mix::READ, test_region.large, region);
+        let mut w =
+            Workload::new(metric, Pattern::Sequential, Mix::READ, test_region.large, region);
         (w.caching, w.seed) = (caching, test_region.seed_of(20));
         w.stop = Stop::after_seconds(each);
         w
     };
-    [of("check-read-direct", Caching::Bypass), of("check-read-cached", Caching::Buffered)]
+    [of(DIRECT, Caching::Bypass), of(CACHED, Caching::Buffered)]
 }

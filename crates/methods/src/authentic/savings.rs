@@ -7,15 +7,16 @@
 //! share is a lower bound.
 
 use analysis::mean;
-use record::{Covers, Metric, MetricKey, Unit};
+use record::{Covers, Metric, MetricInfo};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
+use super::{COMPRESSED, COMPRESSIBLE, DEDUPED, DUPLICATE};
 use script::Session;
 use script::TestRegion;
 use script::{Budget, MethodError};
 
 /// Percentages of redundant content.
-const LEVELS: [u32; 5] = [0, 25, 50, 75, 100];
+pub(super) const LEVELS: [u32; 5] = [0, 25, 50, 75, 100];
 
 /// Index in [`LEVELS`] of the level from which the share is derived.
 const MIDDLE: usize = 2;
@@ -34,25 +35,21 @@ const LEAST: f64 = 0.05;
 
 /// Writes of one kind of redundant content.
 pub(super) struct Curve {
-    /// The step, and the metric of the share saved.
-    name: &'static str,
-    /// The kind of content, in the names of the writes.
-    word: &'static str,
+    /// The share saved; also names the step.
+    saved: MetricInfo,
+    /// The writes, by percentage.
+    writes: MetricInfo,
     content: fn(f64) -> Content,
     seed: u32,
 }
 
 /// Zeros in every 4 KiB.
-pub(super) static COMPRESSION: Curve = Curve {
-    name: "check-compression",
-    word: "compressible",
-    content: Content::Compressible,
-    seed: 29,
-};
+pub(super) static COMPRESSION: Curve =
+    Curve { saved: COMPRESSED, writes: COMPRESSIBLE, content: Content::Compressible, seed: 29 };
 
 /// Repeats of the same 4 KiB.
 pub(super) static DEDUPE: Curve =
-    Curve { name: "check-dedupe", word: "duplicate", content: Content::Duplicate, seed: 33 };
+    Curve { saved: DEDUPED, writes: DUPLICATE, content: Content::Duplicate, seed: 33 };
 
 impl Curve {
     /// Writes all levels in alternation to a drive that gains from such content. It is a single
@@ -71,7 +68,7 @@ impl Curve {
             bytes: count * bytes(test_region),
             ..Budget::default()
         };
-        session.budget(self.name, budget, |session| {
+        session.budget(self.saved.name, budget, |session| {
             if session.assume(gains, true) { self.write(session, &workloads) } else { Ok(()) }
         })
     }
@@ -83,15 +80,15 @@ impl Curve {
     ) -> Result<(), MethodError> {
         let rates = session.alternate(workloads, ROUNDS, |_, _| {})?;
         if let Some(saved) = Saved::from_rates(&rates.map(|rates| mean(&rates))) {
-            session.put_metric(saved.metric(self.name));
+            session.put_metric(saved.metric(self.saved));
         }
         Ok(())
     }
 
     fn workload(&self, test_region: &TestRegion, percent: u32) -> Workload {
         let region = Region::first(bytes(test_region));
-        let name = MetricKey::of_words(&[&"check", &"write", &self.word, &percent]).to_string();
-        let mut w = Workload::new(name, Pattern::Sequential, Mix::WRITE, test_region.large, region);
+        let key = self.writes.member(&[&percent]);
+        let mut w = Workload::new(key, Pattern::Sequential, Mix::WRITE, test_region.large, region);
         (w.depth, w.flush_at_end) = (DEPTH, true);
         w.content = (self.content)(f64::from(percent) / 100.0);
         w.seed = test_region.seed_of(self.seed);
@@ -133,8 +130,8 @@ impl Saved {
         valid.then_some(Saved { share: share.min(1.0), at_least: all < 0.9 * share })
     }
 
-    fn metric(self, name: &str) -> Metric {
-        let metric = Metric::single(name, Unit::Share, self.share);
+    fn metric(self, saved: MetricInfo) -> Metric {
+        let metric = saved.single(self.share);
         if self.at_least { metric.between(self.share, 1.0, Covers::Resolution) } else { metric }
     }
 }

@@ -5,11 +5,11 @@
 //! as a write cache that still has its data. So the smallest set is also read at the end of the
 //! region.
 
-use record::{MetricKey, Statistic, Unit};
+use record::{MetricKey, Statistic};
 use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use super::Check;
+use super::{Check, WITHIN};
 use rules::WorkingSet;
 use script::Session;
 use script::TestRegion;
@@ -70,7 +70,7 @@ fn run(
             let samples = set.p50_ns.clone();
             if !samples.is_empty() {
                 let key = MetricKey::from_workload(&w).with(Statistic::P50);
-                session.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
+                session.put_metric(analysis::metric(key, WITHIN.unit, samples));
             }
         }
         Ok(Round::Again)
@@ -83,10 +83,9 @@ fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
     let sets = sets(test_region);
     let each = seconds / (sets.len() + 1) as f64 / f64::from(test_region.rounds);
     let of = |bytes| {
-        let key = MetricKey::of_words(&[&"check-read-within", &binary_tight(bytes)]);
+        let key = WITHIN.member(&[&binary_tight(bytes)]).without_statistic();
         let region = Region::first(bytes);
-        let mut w =
-            Workload::new(key.to_string(), Pattern::Uniform, Mix::READ, test_region.small, region);
+        let mut w = Workload::new(key, Pattern::Uniform, Mix::READ, test_region.small, region);
         w.seed = test_region.seed_of(21);
         w.stop = Stop::after_seconds(each / 2.0);
         w

@@ -1,6 +1,7 @@
 //! The answer of `cluster`: the smallest unit that writes at full speed, and what larger ones waste.
 
-use record::{Answer, Better, Chart, Metric, Unit};
+use super::{FILES, KNEE_UNIT, SLACK, UNIT_RATE};
+use record::{Answer, Better, Chart, Metric, MetricInfo, Unit};
 use script::Outcome;
 use script::draft::{Draft, rate};
 use workload::units::{binary, binary_tight};
@@ -9,10 +10,12 @@ use workload::units::{binary, binary_tight};
 /// only its throughput.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Which allocation unit should a file system use?");
-    let knee = draft.value("cluster-knee-write");
-    let of = |pattern| -> Vec<&Metric> { out.family(pattern).map(|(m, _)| m).collect() };
-    let reads = of("seq-read-unit-{size}-q{depth}");
-    let writes = of("seq-write-unit-{size}-q{depth}");
+    let knee = draft.value(KNEE_UNIT.member(&[&"write"]));
+    let units = |pattern| -> Vec<&Metric> {
+        out.family(UNIT_RATE.named(pattern)).map(|(m, _)| m).collect()
+    };
+    let reads = units("seq-read-unit-{size}-q{depth}");
+    let writes = units("seq-write-unit-{size}-q{depth}");
     let best = writes.iter().filter_map(|m| m.value).reduce(f64::max)?;
     let smallest = writes.first()?;
     let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
@@ -44,23 +47,28 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     }
     // The unit of the knee is the one to choose, so its slack is the price.
     let chosen = writes.iter().find(|m| knee.is_none_or(|knee| size_of(m) == Some(knee as u64)))?;
-    let slack = |bytes: u64| format!("cluster-slack-{}", binary_tight(bytes));
     let (unit, unit_bytes) = (size(chosen)?, size_of(chosen)?);
-    let sizes = |pattern| out.family(pattern).map(|(m, at)| (&m.name, binary(at.bytes(0))));
+    let sizes =
+        |family: MetricInfo| out.family(family).map(|(m, at)| (&m.name, binary(at.bytes(0))));
     // A run records into one of the two file systems.
-    let files = Chart::bars("Files of 8 MiB recorded", Unit::BytesPerSecond)
-        .sources(sizes("cluster-exfat-{size}").chain(sizes("cluster-fat32-{size}")));
-    let wasted = Chart::bars("Space wasted by your files", Unit::Number)
-        .sources(sizes("cluster-slack-{size}"));
+    let files = Chart::bars("Files of 8 MiB recorded", Unit::BytesPerSecond).sources(
+        sizes(FILES.named("cluster-exfat-{size}"))
+            .chain(sizes(FILES.named("cluster-fat32-{size}"))),
+    );
+    let wasted = Chart::bars("Space wasted by your files", Unit::Number).sources(sizes(SLACK));
     let draft = draft
-        .tile("Unit for writes", "cluster-knee-write", Better::Lower)
-        .tile("Unit for reads", "cluster-knee-read", Better::Lower)
-        .tile(&format!("Space wasted, {unit} units"), &slack(unit_bytes), Better::Lower)
-        .tile("Writes in smallest units", &smallest.name, Better::Higher);
+        .tile("Unit for writes", KNEE_UNIT.member(&[&"write"]), Better::Lower)
+        .tile("Unit for reads", KNEE_UNIT.member(&[&"read"]), Better::Lower)
+        .tile(
+            &format!("Space wasted, {unit} units"),
+            SLACK.member(&[&binary_tight(unit_bytes)]),
+            Better::Lower,
+        )
+        .tile("Writes in smallest units", *smallest, Better::Higher);
     let last = writes.last()?;
     let draft = match writes.len() {
         1 => draft,
-        _ => draft.tile("Writes in largest units", &last.name, Better::Higher),
+        _ => draft.tile("Writes in largest units", *last, Better::Higher),
     };
     draft.chart(chart).chart(files).chart(wasted).say(sentence, [more])
 }

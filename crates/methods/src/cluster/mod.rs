@@ -62,31 +62,29 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "256 MiB or --size, and up to 64 MiB, for each of ten units",
     ignores: &[Common::Time, Common::Replicates],
     options: &[&FS, &LIKE],
-    metrics: &[&METRICS],
+    metrics: &[&[FILES, UNIT_RATE, KNEE_UNIT, SLACK]],
     primary: &["seq-{read,write}-unit-{4KiB,64KiB,1MiB}-q1", "cluster-knee-{read,write}"],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 4] = [
-    MetricInfo::rate(
-        "cluster-{exfat,fat32}-{size}",
-        "files of 8 MiB recorded into a file system with that unit",
-    ),
-    MetricInfo::rate(
-        "seq-{read,write}-unit-{size}-q1",
-        "the same drive without it, a unit at a time",
-    ),
-    MetricInfo::bytes(
-        "cluster-knee-{read,write}",
-        "the smallest unit with 95% of the best rate, a unit at a time; absent with a single unit",
-    ),
-    MetricInfo::number(
-        "cluster-slack-{size}",
-        "share of the space that files of these sizes (--like) would waste",
-    ),
-];
+const FILES: MetricInfo = MetricInfo::rate(
+    "cluster-{exfat,fat32}-{size}",
+    "files of 8 MiB recorded into a file system with that unit",
+);
+const UNIT_RATE: MetricInfo = MetricInfo::rate(
+    "seq-{read,write}-unit-{size}-q1",
+    "the same drive without it, a unit at a time",
+);
+const KNEE_UNIT: MetricInfo = MetricInfo::bytes(
+    "cluster-knee-{read,write}",
+    "the smallest unit with 95% of the best rate, a unit at a time; absent with a single unit",
+);
+const SLACK: MetricInfo = MetricInfo::number(
+    "cluster-slack-{size}",
+    "share of the space that files of these sizes (--like) would waste",
+);
 
 /// Files that the slack is computed for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -172,8 +170,7 @@ fn measure(
     }
     for unit in &units {
         let share = slack(sizes, u64::from(*unit));
-        let key = MetricKey::of_words(&[&"cluster", &"slack", &binary_tight(u64::from(*unit))]);
-        session.put(key, Unit::Number, share);
+        session.put_member(SLACK, &[&binary_tight(u64::from(*unit))], share);
     }
     let mut rates = [Vec::new(), Vec::new()];
     for unit in &units {
@@ -183,14 +180,14 @@ fn measure(
             let w = by_unit(whole, kind, *unit);
             let m = session.measure(&w, 0)?;
             let rate = m.throughput(Some(kind)).unwrap_or(0.0);
-            session.put(MetricKey::parse(&w.name), Unit::BytesPerSecond, Some(rate));
+            session.put_value(MetricKey::from_workload(&w), UNIT_RATE.unit, Some(rate));
             rates.push(rate);
         }
         session.checkpoint();
     }
     for (rates, kind) in rates.iter().zip([Write, Read]).filter(|_| units.len() > 1) {
         let knee = knee(&units, rates).map(f64::from);
-        session.put(MetricKey::of_words(&[&"cluster", &"knee", &kind.name()]), Unit::Bytes, knee);
+        session.put_member(KNEE_UNIT, &[&kind.name()], knee);
     }
     session.checkpoint();
     Ok(())
@@ -199,13 +196,13 @@ fn measure(
 /// Records the files through a file system and publishes the rate.
 fn record(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
     let size = binary_tight(u64::from(script.cluster));
-    let key = MetricKey::of_words(&[&"cluster", &script.name(), &size]);
+    let key = FILES.member(&[&script.name(), &size]);
     let step = key.to_string();
     session.step(&step, 0);
     let Some(taken) = recorded(session, script, &step, &script.take(None))? else { return Ok(()) };
     let seconds = taken.elapsed_ns as f64 / 1e9;
     let rate = (seconds > 0.0).then(|| taken.bytes as f64 / seconds);
-    session.put(key, Unit::BytesPerSecond, rate);
+    session.put_value(key, FILES.unit, rate);
     Ok(())
 }
 
@@ -273,7 +270,7 @@ mod tests {
         let mut fake = Fake::confirmed(Traits { noise: 0.0, ..Traits::default() }, 1 << 30);
         let mut out = Outcome::default();
         perform(&INFO, &mut fake, &options, &mut out).expect("nothing is wrong");
-        let value = |name: &str| out.value(name);
+        let value = |name: &str| out.value(MetricKey::parse(name));
         assert_eq!(value("cluster-knee-write"), Some(f64::from(512 << 10)));
         let unit = |kib: f64| kib * 1024.0 / (80e-6 + kib * 1024.0 / 500e6);
         for (name, kib) in [("seq-write-unit-2KiB-q1", 2.0), ("seq-read-unit-32KiB-q1", 32.0)] {

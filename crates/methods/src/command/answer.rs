@@ -1,23 +1,21 @@
 //! The answer of `command`: its time, and its traffic.
 
-use record::Statistic::{DeviceRead, DeviceWrittenSynced, Memory, Sync, System, Time, User};
+use super::{MEMORY, READ, SYNC, SYSTEM, TIME, USER, WRITTEN_SYNCED};
 use record::{Answer, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
-use script::draft::{Draft, name_of};
+use script::draft::Draft;
 use workload::units::{decimal, latency};
 
 /// The answer of `command`: its time, and its traffic.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
-    const SUBJECT: &str = "command";
     let draft = Draft::new(out, "How long does the program take, and what I/O does it cause?");
-    let key = |statistic| name_of(SUBJECT, statistic);
-    let took = latency(draft.part(SUBJECT, Time)?);
+    let took = latency(draft.value(TIME)?);
     let sentence = if draft.concluded(&VerdictKind::Failed) {
         format!("The command failed after {took}")
     } else {
         format!("Takes {took}")
     };
-    let moved = [DeviceRead, DeviceWrittenSynced].map(|s| draft.part(SUBJECT, s));
+    let moved = [READ, WRITTEN_SYNCED].map(|metric| draft.value(metric));
     let more = match moved {
         [Some(read), Some(written)] => {
             let [read, written] = [read, written].map(|bytes| decimal(bytes as u64));
@@ -26,16 +24,16 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         _ => "; the drive's traffic is unknown.".into(),
     };
     let chart = Chart::bars("Where the time went", Unit::Nanoseconds)
-        .source(key(Time), "start to end")
-        .source(key(User), "CPU, programs")
-        .source(key(System), "CPU, kernel")
-        .source(key(Sync), "final sync");
+        .source(TIME, "start to end")
+        .source(USER, "CPU, programs")
+        .source(SYSTEM, "CPU, kernel")
+        .source(SYNC, "final sync");
     draft
-        .tile("Time", &key(Time), Better::Lower)
-        .tile("Final sync", &key(Sync), Better::Lower)
-        .tile("Written, sync included", &key(DeviceWrittenSynced), Better::Lower)
-        .tile("Read", &key(DeviceRead), Better::Lower)
-        .tile("Peak memory", &key(Memory), Better::Lower)
+        .tile("Time", TIME, Better::Lower)
+        .tile("Final sync", SYNC, Better::Lower)
+        .tile("Written, sync included", WRITTEN_SYNCED, Better::Lower)
+        .tile("Read", READ, Better::Lower)
+        .tile("Peak memory", MEMORY, Better::Lower)
         .chart(chart)
         .say(sentence, [more])
 }

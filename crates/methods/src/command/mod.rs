@@ -39,32 +39,39 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ignores: &[Common::Size, Common::Time],
     options: &[&COMMAND],
     primary: &["command.time"],
-    metrics: &[&METRICS],
+    metrics: &[&[TIME, PROCESSOR, SYNC, MEMORY, TRAFFIC, TRAFFIC_SYNCED, DEPTH, EXIT]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 8] = [
-    MetricInfo::ns("command.time", "from its start to its end"),
-    MetricInfo::ns(
-        "command.{user,system}",
-        "processor time of the command and its children, in user mode and in the kernel",
-    ),
-    MetricInfo::ns("command.sync", "from its end until everything written was on the device"),
-    MetricInfo::bytes("command.memory", "peak memory of its largest process"),
-    MetricInfo::bytes(
-        "command.device-{read,written}",
-        "traffic of the device until its end, including that of other programs",
-    ),
-    MetricInfo::bytes(
-        "command.device-{written-synced,discarded}",
-        "traffic of the device until the end of the sync",
-    ),
-    MetricInfo::number("command.device-depth", "mean queue depth of the device"),
-    MetricInfo::number("command.exit", "exit code; a signal is negative"),
-];
+const TIME: MetricInfo = MetricInfo::ns("command.time", "from its start to its end");
+const PROCESSOR: MetricInfo = MetricInfo::ns(
+    "command.{user,system}",
+    "processor time of the command and its children, in user mode and in the kernel",
+);
+const SYNC: MetricInfo =
+    MetricInfo::ns("command.sync", "from its end until everything written was on the device");
+const MEMORY: MetricInfo =
+    MetricInfo::bytes("command.memory", "peak memory of its largest process");
+const TRAFFIC: MetricInfo = MetricInfo::bytes(
+    "command.device-{read,written}",
+    "traffic of the device until its end, including that of other programs",
+);
+const TRAFFIC_SYNCED: MetricInfo = MetricInfo::bytes(
+    "command.device-{written-synced,discarded}",
+    "traffic of the device until the end of the sync",
+);
+const DEPTH: MetricInfo =
+    MetricInfo::number("command.device-depth", "mean queue depth of the device");
+const EXIT: MetricInfo = MetricInfo::number("command.exit", "exit code; a signal is negative");
+const USER: MetricInfo = PROCESSOR.named("command.user");
+const SYSTEM: MetricInfo = PROCESSOR.named("command.system");
+const READ: MetricInfo = TRAFFIC.named("command.device-read");
+const WRITTEN: MetricInfo = TRAFFIC.named("command.device-written");
+const WRITTEN_SYNCED: MetricInfo = TRAFFIC_SYNCED.named("command.device-written-synced");
+const DISCARDED: MetricInfo = TRAFFIC_SYNCED.named("command.device-discarded");
 
 pub(crate) static COMMAND: Opt<Vec<String>> =
     Opt::rest("command", "COMMAND", "the program to run in the directory, and its arguments");
@@ -112,49 +119,40 @@ fn name(command: &[String]) -> Result<String, MethodError> {
 
 /// Publishes everything about the runs so far.
 fn publish(done: &[CommandRun], out: &mut Outcome) {
-    use Statistic::{
-        DeviceDepth, DeviceDiscarded, DeviceRead, DeviceWritten, DeviceWrittenSynced, Memory, Sync,
-        System, Time, User,
-    };
-    let (ns, bytes) = (Unit::Nanoseconds, Unit::Bytes);
-    put(out, Time, ns, done, |r| Some(r.elapsed_ns as f64));
-    put(out, User, ns, done, |r| Some(r.user_ns as f64));
-    put(out, System, ns, done, |r| Some(r.system_ns as f64));
-    put(out, Sync, ns, done, |r| Some(r.sync_ns as f64));
-    put(out, Memory, bytes, done, |r| Some(r.memory_bytes_max as f64));
+    put(out, TIME, done, |r| Some(r.elapsed_ns as f64));
+    put(out, USER, done, |r| Some(r.user_ns as f64));
+    put(out, SYSTEM, done, |r| Some(r.system_ns as f64));
+    put(out, SYNC, done, |r| Some(r.sync_ns as f64));
+    put(out, MEMORY, done, |r| Some(r.memory_bytes_max as f64));
     let device = |of: fn(&DeviceTraffic) -> u64, synced: bool| {
         move |r: &CommandRun| {
             let device = if synced { r.device_synced } else { r.device };
             device.as_ref().map(|d| of(d) as f64)
         }
     };
-    put(out, DeviceRead, bytes, done, device(|d| d.read_bytes, false));
-    put(out, DeviceWritten, bytes, done, device(|d| d.written_bytes, false));
-    put(out, DeviceWrittenSynced, bytes, done, device(|d| d.written_bytes, true));
-    put(out, DeviceDiscarded, bytes, done, device(|d| d.discarded_bytes, true));
-    let depth = |r: &CommandRun| r.device.map(|d| d.depth);
-    put(out, DeviceDepth, Unit::Number, done, depth);
-    let code = |r: &CommandRun| match r.exit {
+    put(out, READ, done, device(|d| d.read_bytes, false));
+    put(out, WRITTEN, done, device(|d| d.written_bytes, false));
+    put(out, WRITTEN_SYNCED, done, device(|d| d.written_bytes, true));
+    put(out, DISCARDED, done, device(|d| d.discarded_bytes, true));
+    put(out, DEPTH, done, |r| r.device.map(|d| d.depth));
+    put(out, EXIT, done, |r| match r.exit {
         Exit::Code(code) => Some(f64::from(code)),
         Exit::Signal(signal) => Some(f64::from(-signal)),
-    };
-    put(out, Statistic::Exit, Unit::Number, done, code);
+    });
 }
 
 /// A metric of all runs; omitted if it is unknown for one of them.
 fn put(
     out: &mut Outcome,
-    statistic: Statistic,
-    unit: Unit,
+    metric: MetricInfo,
     done: &[CommandRun],
-    of: impl Fn(&CommandRun) -> Option<f64>,
+    sample: impl Fn(&CommandRun) -> Option<f64>,
 ) {
-    let key = MetricKey::parse("command").with(statistic);
-    let samples: Option<Vec<f64>> = done.iter().map(of).collect();
+    let samples: Option<Vec<f64>> = done.iter().map(sample).collect();
     match samples {
-        Some(samples) => out.put_metric(analysis::metric(key, unit, samples)),
+        Some(samples) => out.put_metric(analysis::metric(metric, metric.unit, samples)),
         // Earlier runs may have published it.
-        None => out.metrics.retain(|metric| metric.key() != key),
+        None => out.metrics.retain(|earlier| earlier.name != metric.name),
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
              measurement",
     options: &[&P99, &READS],
     primary: &["curve-knee", "curve-kept", "curve-{10,50,90}.{p50,p99}"],
-    metrics: &[&METRICS],
+    metrics: &[&[CLOSED, LOAD, RESPONSE, KNEE, KEPT, LIMIT]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
@@ -84,29 +84,32 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 6] = [
-    MetricInfo::iops(
-        "curve-closed",
-        "closed-loop rate at depth 128, of which the loads are shares",
-    ),
-    MetricInfo::iops(
-        "curve-{percent}",
-        "operations per second completed at an offered load of this share of `curve-closed`",
-    ),
-    MetricInfo::ns(
-        "curve-{percent}.{p50,p99,p99.9,max}",
-        "response times at this load, from the moment an operation was due",
-    ),
-    MetricInfo::iops(
-        "curve-knee",
-        "highest load that the drive kept up with; the interval is the resolution of the search",
-    ),
-    MetricInfo::iops(
-        "curve-kept",
-        "highest load whose p99 meets --p99; the interval is the resolution of the search",
-    ),
-    MetricInfo::ns("curve-kept.p99", "the limit of --p99"),
-];
+const CLOSED: MetricInfo = MetricInfo::iops(
+    "curve-closed",
+    "closed-loop rate at depth 128, of which the loads are shares",
+);
+const LOAD: MetricInfo = MetricInfo::iops(
+    "curve-{percent}",
+    "operations per second completed at an offered load of this share of `curve-closed`",
+);
+const RESPONSE: MetricInfo = MetricInfo::ns(
+    "curve-{percent}.{p50,p99,p99.9,max}",
+    "response times at this load, from the moment an operation was due",
+);
+const KNEE: MetricInfo = MetricInfo::iops(
+    "curve-knee",
+    "highest load that the drive kept up with; the interval is the resolution of the search",
+);
+const KEPT: MetricInfo = MetricInfo::iops(
+    "curve-kept",
+    "highest load whose p99 meets --p99; the interval is the resolution of the search",
+);
+const LIMIT: MetricInfo = MetricInfo::ns("curve-kept.p99", "the limit of --p99");
+
+/// A response time at a load, percent.
+fn response(load: u32, statistic: Statistic) -> MetricKey {
+    RESPONSE.member(&[&load, &statistic.name()])
+}
 
 static P99: Opt<Option<Duration>> = Opt::value(
     "p99",
@@ -166,7 +169,7 @@ struct Point {
 
 impl Point {
     fn key(&self) -> MetricKey {
-        MetricKey::of_words(&[&"curve", &self.percent])
+        LOAD.member(&[&self.percent])
     }
 }
 
@@ -212,20 +215,19 @@ impl Loads {
     }
 
     fn closed_loop(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
-        let key = MetricKey::parse("curve-closed");
         let mut amounts = Vec::new();
         session.rounds(self.rounds, None, |session, round| {
-            let w = self.workload(session.target(), &key.to_string(), Pacing::Closed);
+            let w = self.workload(session.target(), CLOSED.name, Pacing::Closed);
             let m = session.probe(&w, round)?;
             amounts.push((operations(&m), m.seconds()));
-            session.put_metric(analysis::pooled(key.clone(), Unit::Iops, &amounts));
+            session.put_metric(analysis::pooled(CLOSED, CLOSED.unit, &amounts));
             Ok(Round::Again)
         })?;
         let (ops, seconds) = amounts.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
         self.closed = session.assume(ops / seconds.max(1e-9), FASTEST);
         match self.closed {
             rate if rate > 0.0 => Ok(()),
-            _ => Err(MethodError::Unfinished { part: key.to_string() }),
+            _ => Err(MethodError::Unfinished { part: CLOSED.into() }),
         }
     }
 
@@ -263,7 +265,7 @@ impl Loads {
     fn publish(&self, session: &mut Session<'_>) {
         for point in &self.points {
             let key = point.key();
-            let rate = analysis::pooled(key.clone(), Unit::Iops, &point.amounts);
+            let rate = analysis::pooled(&key, LOAD.unit, &point.amounts);
             let metrics = std::iter::once(rate).chain(point.latencies.metrics(&key)).collect();
             session.put_metrics(&key.to_string(), metrics);
             let times = point.latencies.merged().clone();
@@ -288,7 +290,7 @@ impl Loads {
         for (point, (_, kept)) in self.points.iter().zip(&judged) {
             full.extend(point.amounts.iter().filter(|_| *kept == Some(false)));
         }
-        let found = self.narrow(session, "curve-knee", KNEE_STEPS, search, |_, offered, m| {
+        let gap = self.narrow(session, KNEE.name, KNEE_STEPS, search, |_, offered, m| {
             let kept = search::kept_up(offered, operations(m), m.seconds());
             if !kept {
                 full.push((operations(m), m.seconds()));
@@ -296,7 +298,7 @@ impl Loads {
             Some(kept)
         })?;
         let (ops, seconds) = full.iter().fold((0.0, 0.0), |sum, a| (sum.0 + a.0, sum.1 + a.1));
-        self.put_found(session, "curve-knee", found, (seconds > 0.0).then_some(ops / seconds));
+        self.put_found(session, KNEE, gap, (seconds > 0.0).then_some(ops / seconds));
         session.conclude(verdict::verdicts(session.outcome()));
         session.checkpoint();
         Ok(())
@@ -308,12 +310,11 @@ impl Loads {
         let keeps = |p: &Point| p.latencies.merged().percentile(0.99).map(|ns| ns <= limit_ns);
         let judged: Vec<_> = self.points.iter().map(|p| (p.percent, keeps(p))).collect();
         let search = Search::between(&judged);
-        let found = self.narrow(session, "curve-kept", KEPT_STEPS, search, |_, _, m| {
+        let gap = self.narrow(session, KEPT.name, KEPT_STEPS, search, |_, _, m| {
             responses(m).percentile(0.99).map(|ns| ns <= limit_ns)
         })?;
-        let asked = MetricKey::parse("curve-kept").with(Statistic::P99);
-        session.put(asked, Unit::Nanoseconds, Some(limit_ns as f64));
-        self.put_found(session, "curve-kept", found, None);
+        session.put(LIMIT, Some(limit_ns as f64));
+        self.put_found(session, KEPT, gap, None);
         session.checkpoint();
         Ok(())
     }
@@ -345,11 +346,17 @@ impl Loads {
 
     /// Publishes the load found, or the middle of the remaining gap. The interval is the gap,
     /// widened to include the load found.
-    fn put_found(&self, session: &mut Session<'_>, name: &str, gap: Search, value: Option<f64>) {
+    fn put_found(
+        &self,
+        session: &mut Session<'_>,
+        metric: MetricInfo,
+        gap: Search,
+        value: Option<f64>,
+    ) {
         let Some((low, high)) = gap.gap() else { return };
         let (low, high) = (self.offered(low), self.offered(high));
         let (low, high) = (value.map_or(low, |v| low.min(v)), value.map_or(high, |v| high.max(v)));
-        let metric = Metric::single(name, Unit::Iops, value.unwrap_or((low + high) / 2.0));
+        let metric = metric.single(value.unwrap_or((low + high) / 2.0));
         session.put_metric(metric.between(low, high, record::Covers::Resolution));
     }
 }

@@ -1,19 +1,20 @@
 //! The verdicts of `curve`: where its knees are.
 
-use record::{Evidence, Unit, Verdict, VerdictKind};
+use super::{KNEE, response};
+use record::{Evidence, Statistic, Unit, Verdict, VerdictKind};
 use script::Outcome;
 use script::draft::count;
 use workload::units::latency;
 
 /// KNEE: the highest load that the drive keeps up with, and response times below it.
 pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
-    let Some(knee) = out.metric("curve-knee") else {
+    let Some(knee) = out.metric(KNEE) else {
         let text = "No knee was found: the drive kept up with every load, or with none.";
         let next = "a longer run, for more operations at every load";
         return vec![Verdict::new(VerdictKind::Undetermined, text).next_test(next)];
     };
     let value = knee.value.unwrap_or(0.0);
-    let rest = ["curve-50.p99", "curve-90.p99"].map(|name| out.value(name));
+    let rest = [50, 90].map(|percent| out.value(response(percent, Statistic::P99)));
     let on_the_way = match rest {
         [Some(half), Some(near)] => format!(
             " At half the load 99 of 100 operations take less than {}; at nine tenths, {}.",

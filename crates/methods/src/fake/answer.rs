@@ -1,5 +1,6 @@
 //! The answer of `fake`: whether the capacity is real.
 
+use super::{CACHE, CAPACITY, LOST, MISPLACED, TESTED};
 use record::{Answer, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::Draft;
@@ -8,8 +9,8 @@ use workload::units::{binary, decimal};
 /// The answer: whether the announced capacity is real.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Is the capacity real?");
-    let tested = draft.value("fake-tested")?;
-    let capacity = draft.find("fake-capacity");
+    let tested = draft.value(TESTED)?;
+    let capacity = draft.find(CAPACITY);
     let kind = out.verdicts.first().map(|verdict| &verdict.kind);
     let bytes = capacity.and_then(|m| m.value).map(|bytes| decimal(bytes as u64));
     let only = if capacity.is_some_and(|m| m.low.is_some()) { "about" } else { "only" };
@@ -28,26 +29,26 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         }
         _ => format!(
             "The drive loses content: {} of {} did not come back.",
-            decimal(draft.value("fake-lost").unwrap_or(0.0) as u64),
+            decimal(draft.value(LOST).unwrap_or(0.0) as u64),
             decimal(tested as u64)
         ),
     };
     let chart = Chart::bars("Bytes that came back, of those written", Unit::Bytes)
-        .source("fake-tested", "written")
-        .source("fake-lost", "lost")
-        .source("fake-misplaced", "of another address");
+        .source(TESTED, "written")
+        .source(LOST, "lost")
+        .source(MISPLACED, "of another address");
     let cache = match kind {
-        Some(VerdictKind::CapacityReal) => draft.value("fake-cache"),
+        Some(VerdictKind::CapacityReal) => draft.value(CACHE),
         _ => None,
     };
     let cache = cache.map(|bytes| {
         format!(" Only a cache of {} could hide missing capacity.", binary(bytes as u64))
     });
     draft
-        .tile("Real capacity", "fake-capacity", Better::Higher)
-        .tile("Tested", "fake-tested", Better::Neither)
-        .tile("Lost", "fake-lost", Better::Lower)
-        .tile("Misplaced", "fake-misplaced", Better::Lower)
+        .tile("Real capacity", CAPACITY, Better::Higher)
+        .tile("Tested", TESTED, Better::Neither)
+        .tile("Lost", LOST, Better::Lower)
+        .tile("Misplaced", MISPLACED, Better::Lower)
         .chart(chart)
         .say(sentence, cache)
 }

@@ -13,7 +13,7 @@ mod layout;
 mod tests;
 mod verdict;
 
-use record::{FindingKind, IoErrors, MetricKey, Safety, State, TargetKind, Unit};
+use record::{FindingKind, IoErrors, Safety, State, TargetKind};
 use rig::{BlockDone, BlockRequest, BlockWay, Preparation};
 use workload::stamp;
 use workload::units::decimal;
@@ -56,7 +56,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "140 MB on a card of 4 GB, at most 810 MB; all of a file",
     ignores: &[Common::Time, Common::Replicates],
     primary: &["fake-capacity"],
-    metrics: &[&METRICS],
+    metrics: &[&[CAPACITY, TESTED, LOST, MISPLACED, CACHE, DETECTION]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
@@ -65,25 +65,25 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 6] = [
-    MetricInfo::bytes(
-        "fake-capacity",
-        "real capacity of the drive: as announced, or as the content shows, within the interval; \
+const CAPACITY: MetricInfo = MetricInfo::bytes(
+    "fake-capacity",
+    "real capacity of the drive: as announced, or as the content shows, within the interval; \
          absent for a file",
-    ),
-    MetricInfo::bytes("fake-tested", "bytes written and read back"),
-    MetricInfo::bytes("fake-lost", "of these, bytes with other content, or none"),
-    MetricInfo::bytes("fake-misplaced", "of these, bytes with the stamp of another address"),
-    MetricInfo::bytes(
-        "fake-cache",
-        "size of a cache that would hide a missing end of the drive; absent for a file",
-    ),
-    MetricInfo::number(
-        "fake-detection",
-        "probability of finding a drive without a cache on which 1% of the places, anywhere, are \
+);
+const TESTED: MetricInfo = MetricInfo::bytes("fake-tested", "bytes written and read back");
+const LOST: MetricInfo =
+    MetricInfo::bytes("fake-lost", "of these, bytes with other content, or none");
+const MISPLACED: MetricInfo =
+    MetricInfo::bytes("fake-misplaced", "of these, bytes with the stamp of another address");
+const CACHE: MetricInfo = MetricInfo::bytes(
+    "fake-cache",
+    "size of a cache that would hide a missing end of the drive; absent for a file",
+);
+const DETECTION: MetricInfo = MetricInfo::number(
+    "fake-detection",
+    "probability of finding a drive without a cache on which 1% of the places, anywhere, are \
          bad",
-    ),
-];
+);
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let advice = match session.target().target.kind {
@@ -217,24 +217,18 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     };
     if let Some((low, high)) = ends {
         let value = low as f64 + (high - low) as f64 / 2.0;
-        let metric = record::Metric::single("fake-capacity", Unit::Bytes, value);
+        let metric = CAPACITY.single(value);
         session.put_metric(if low < high {
             metric.between(low as f64, high as f64, record::Covers::Resolution)
         } else {
             metric
         });
     }
-    let figures = [
-        ("fake-tested", Unit::Bytes, (sum.kept + sum.misplaced + sum.lost) as f64),
-        ("fake-lost", Unit::Bytes, sum.lost as f64),
-        ("fake-misplaced", Unit::Bytes, sum.misplaced as f64),
-        ("fake-detection", Unit::Number, layout.detects(0.01)),
-    ];
-    for (name, unit, value) in figures {
-        session.put(MetricKey::parse(name), unit, Some(value));
-    }
-    let cache = (!layout.whole).then_some(layout.top as f64);
-    session.put(MetricKey::parse("fake-cache"), Unit::Bytes, cache);
+    session.put(TESTED, Some((sum.kept + sum.misplaced + sum.lost) as f64));
+    session.put(LOST, Some(sum.lost as f64));
+    session.put(MISPLACED, Some(sum.misplaced as f64));
+    session.put(DETECTION, Some(layout.detects(0.01)));
+    session.put(CACHE, (!layout.whole).then_some(layout.top as f64));
     if capacity != Capacity::Real && is_known && !session.plans() {
         let text = format!(
             "{} of {} written did not come back",

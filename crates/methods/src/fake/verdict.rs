@@ -1,5 +1,6 @@
 //! The verdict of `fake`: whether the capacity is real, and what is not.
 
+use super::CAPACITY;
 use super::found::{Capacity, Found};
 use super::layout::Layout;
 use record::{Evidence, Unit, Verdict, VerdictKind};
@@ -62,7 +63,7 @@ pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Ver
     let verdict = Verdict::new(kind, text)
         .with_evidence(evidence.map(|(name, sum)| Evidence::new(name, sum as f64, Unit::Bytes)))
         .with_evidence([Evidence::new("certainty", layout.certainty(), Unit::Number)])
-        .explaining("fake-capacity");
+        .explaining(CAPACITY);
     match (capacity, layout.whole) {
         (Capacity::Real, false) => verdict.next_test(
             "a file as large as the drive, written and read back, finds bad memory anywhere",

@@ -6,32 +6,31 @@
 //! capacity if the card declares no unit. The others are printed and not compared. A declaration
 //! never changes a measured size.
 
-use record::{DeclaredSizes, Evidence, MetricKey, Unit};
+use super::{DECLARED_ERASE, DECLARED_OTHER};
+use record::{DeclaredSizes, Evidence, MetricInfo, Unit};
 use workload::units::binary;
 
 use script::Session;
 use script::draft::Draft;
 
 /// Names and metrics of the sizes that describe an erase block, the more direct one first.
-const ERASE: [(&str, &str); 2] = [
-    ("allocation unit", "geometry-declared-allocation-unit"),
-    ("preferred erase size", "geometry-declared-preferred-erase"),
+const ERASE: [(&str, MetricInfo); 2] = [
+    ("allocation unit", DECLARED_ERASE.named("geometry-declared-allocation-unit")),
+    ("preferred erase size", DECLARED_ERASE.named("geometry-declared-preferred-erase")),
 ];
 
 /// Publishes the declared sizes as metrics.
 pub(super) fn publish(session: &mut Session<'_>) {
     let declared = read(session);
-    for (name, bytes) in [
-        (ERASE[0].1, declared.allocation_unit),
-        (ERASE[1].1, declared.preferred_erase),
-        ("geometry-declared-write-granularity", declared.write_granularity),
-        ("geometry-declared-optimal-write", declared.optimal_write),
-        ("geometry-declared-discard-granularity", declared.discard_granularity),
-        ("geometry-declared-discard-alignment", declared.discard_alignment),
+    session.put(ERASE[0].1, declared.allocation_unit.map(|bytes| bytes as f64));
+    session.put(ERASE[1].1, declared.preferred_erase.map(|bytes| bytes as f64));
+    for (word, bytes) in [
+        ("write-granularity", declared.write_granularity),
+        ("optimal-write", declared.optimal_write),
+        ("discard-granularity", declared.discard_granularity),
+        ("discard-alignment", declared.discard_alignment),
     ] {
-        if let Some(bytes) = bytes {
-            session.put(MetricKey::parse(name), Unit::Bytes, Some(bytes as f64));
-        }
+        session.put_member(DECLARED_OTHER, &[&word], bytes.map(|bytes| bytes as f64));
     }
 }
 
@@ -61,7 +60,7 @@ pub(super) fn sentence(declared: &DeclaredSizes, erase: Option<u64>) -> (String,
 
 /// A continuation of the answer if the declared erase block differs from the measured one.
 pub(super) fn disagreement(draft: &Draft<'_>, erase: Option<f64>) -> Option<String> {
-    let declared = ERASE.iter().find_map(|(_, metric)| draft.value(metric))?;
+    let declared = ERASE.iter().find_map(|(_, metric)| draft.value(*metric))?;
     let differs = Agreement::new(declared as u64, erase? as u64) == Agreement::Differs;
     differs.then(|| format!(" It declares {}.", binary(declared as u64)))
 }

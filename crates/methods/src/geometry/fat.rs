@@ -65,11 +65,11 @@ pub(super) fn search(
     whole: &Whole,
     erase: Option<u64>,
 ) -> Result<Option<Small>, MethodError> {
-    session.step("geometry-fat-zone", 0);
+    session.step(FAT_ZONE.name, 0);
     let small = SMALL.max(u64::from(whole.block));
     let bytes = u64::from(ROUNDS) * (FIRST + OTHERS) * (WRITES + 1) * small;
     let bulk = [Bulk { way: BlockWay::Write, region: Region::first(whole.bytes()), bytes }];
-    let found = session.transfer("geometry-fat-zone", &bulk, |session| {
+    let found = session.transfer(FAT_ZONE.name, &bulk, |session| {
         let Some(erase) = erase else { return Ok(None) };
         let Some((blocks, first)) = places(whole.bytes() / erase) else { return Ok(None) };
         let times = small_writes(session, whole, erase, &blocks, small)?;

@@ -74,60 +74,78 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "the first GiB, 128 MiB in two streams, and up to 192 MiB to search for open blocks",
     ignores: &[Common::Time],
     primary: &["geometry-page", "geometry-erase-block", "geometry-open-{linear,random}"],
-    metrics: &[&METRICS],
+    metrics: &[&[
+        READ,
+        BOUNDARY,
+        PAGE,
+        PLANE,
+        ERASE_BLOCK,
+        OPEN,
+        WRITE,
+        WRITE_PERIOD,
+        WRITE_EXTRA,
+        SMALL_WRITE,
+        FAT_ZONE,
+        SMALL_WRITE_IN_ZONE,
+        DECLARED_ERASE,
+        DECLARED_OTHER,
+    ]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 14] = [
-    MetricInfo::ns("geometry-read", "a read of two blocks that crosses no boundary"),
-    MetricInfo::ns(
-        "geometry-boundary-{size}",
-        "time added by crossing a boundary of that size, trimmed mean",
-    ),
-    MetricInfo::bytes(
-        "geometry-page",
-        "page: the smallest boundary that costs time; absent if undetermined",
-    ),
-    MetricInfo::bytes(
-        "geometry-plane",
-        "pages that all planes read at once: the largest such boundary below the erase block; absent \
+const READ: MetricInfo =
+    MetricInfo::ns("geometry-read", "a read of two blocks that crosses no boundary");
+const BOUNDARY: MetricInfo = MetricInfo::ns(
+    "geometry-boundary-{size}",
+    "time added by crossing a boundary of that size, trimmed mean",
+);
+const PAGE: MetricInfo = MetricInfo::bytes(
+    "geometry-page",
+    "page: the smallest boundary that costs time; absent if undetermined",
+);
+const PLANE: MetricInfo = MetricInfo::bytes(
+    "geometry-plane",
+    "pages that all planes read at once: the largest such boundary below the erase block; absent \
          if it is that of the page, or undetermined",
-    ),
-    MetricInfo::bytes("geometry-erase-block", "erase block; absent if undetermined"),
-    MetricInfo::number(
-        "geometry-open-{linear,random}",
-        "erase blocks that take turns at sequential or random writes without being copied",
-    ),
-    MetricInfo::ns("geometry-write", "median of sequential writes of 64 KiB"),
-    MetricInfo::bytes(
-        "geometry-write-period",
-        "bytes from one slow write to the next in a stream; absent if undetermined",
-    ),
-    MetricInfo::ns(
-        "geometry-write-extra",
-        "additional time of three in four of these, at least, over the writes around them",
-    ),
-    MetricInfo::ns(
-        "geometry-small-write",
-        "small random writes within an erase block outside a FAT zone, mean",
-    ),
-    MetricInfo::bytes(
-        "geometry-fat-zone",
-        "size of the FAT zone at the start, in whole erase blocks; absent if undetermined",
-    ),
-    MetricInfo::ns("geometry-small-write-in-zone", "small random writes in the FAT zone, mean"),
-    MetricInfo::bytes(
-        "geometry-declared-{allocation-unit,preferred-erase}",
-        "declared by the device: allocation unit of an SD card; Linux's preferred erase size",
-    ),
-    MetricInfo::bytes(
-        "geometry-declared-{write-granularity,optimal-write,discard-granularity,discard-alignment}",
-        "declared by the device: NPWG and NOWS of NVMe, unit and start of discards",
-    ),
-];
+);
+const ERASE_BLOCK: MetricInfo =
+    MetricInfo::bytes("geometry-erase-block", "erase block; absent if undetermined");
+const OPEN: MetricInfo = MetricInfo::number(
+    "geometry-open-{linear,random}",
+    "erase blocks that take turns at sequential or random writes without being copied",
+);
+const WRITE: MetricInfo = MetricInfo::ns("geometry-write", "median of sequential writes of 64 KiB");
+const WRITE_PERIOD: MetricInfo = MetricInfo::bytes(
+    "geometry-write-period",
+    "bytes from one slow write to the next in a stream; absent if undetermined",
+);
+const WRITE_EXTRA: MetricInfo = MetricInfo::ns(
+    "geometry-write-extra",
+    "additional time of three in four of these, at least, over the writes around them",
+);
+const SMALL_WRITE: MetricInfo = MetricInfo::ns(
+    "geometry-small-write",
+    "small random writes within an erase block outside a FAT zone, mean",
+);
+const FAT_ZONE: MetricInfo = MetricInfo::bytes(
+    "geometry-fat-zone",
+    "size of the FAT zone at the start, in whole erase blocks; absent if undetermined",
+);
+const SMALL_WRITE_IN_ZONE: MetricInfo =
+    MetricInfo::ns("geometry-small-write-in-zone", "small random writes in the FAT zone, mean");
+const DECLARED_ERASE: MetricInfo = MetricInfo::bytes(
+    "geometry-declared-{allocation-unit,preferred-erase}",
+    "declared by the device: allocation unit of an SD card; Linux's preferred erase size",
+);
+const DECLARED_OTHER: MetricInfo = MetricInfo::bytes(
+    "geometry-declared-{write-granularity,optimal-write,discard-granularity,discard-alignment}",
+    "declared by the device: NPWG and NOWS of NVMe, unit and start of discards",
+);
+const OPEN_LINEAR: MetricInfo = OPEN.named("geometry-open-linear");
+const OPEN_RANDOM: MetricInfo = OPEN.named("geometry-open-random");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let size = options.size.unwrap_or(REGION_MAX).min(session.target().bytes);
@@ -196,7 +214,7 @@ impl Found {
             .collect();
         let rounds = whole.rounds(ROUNDS);
         session.rounds(rounds, None, |session, round| {
-            session.step("geometry-read", round);
+            session.step(READ.name, round);
             let mut times = vec![[0.0; 3]; places.len()];
             let order = Permutation::new(3 * places.len() as u64, whole.test_region.seed_of(round));
             for index in 0..order.len() {
@@ -243,24 +261,19 @@ impl Found {
     }
 
     fn publish(&self, session: &mut Session<'_>, writes: bool) {
-        session.put(MetricKey::parse("geometry-read"), Unit::Nanoseconds, Some(self.read_ns()));
+        session.put(READ, Some(self.read_ns()));
         for level in self.levels(false).into_iter().chain(self.levels(true)) {
-            let key = boundary_key(level.bytes);
-            session.put(key, Unit::Nanoseconds, Some(level.mean_ns));
+            session.put_value(boundary_key(level.bytes), BOUNDARY.unit, Some(level.mean_ns));
         }
         let erase = self.erase_block();
         // If no erase block was found, a step may also be that of a mapping unit.
         let [page, plane] = self.pages().map(|bytes| bytes.filter(|_| erase.is_some()));
-        let sizes =
-            [("geometry-page", page), ("geometry-plane", plane), ("geometry-erase-block", erase)];
-        for (name, bytes) in sizes {
-            session.put(MetricKey::parse(name), Unit::Bytes, bytes.map(|bytes| bytes as f64));
+        for (metric, bytes) in [(PAGE, page), (PLANE, plane), (ERASE_BLOCK, erase)] {
+            session.put(metric, bytes.map(|bytes| bytes as f64));
         }
-        for (name, open) in
-            ["geometry-open-linear", "geometry-open-random"].into_iter().zip(self.open)
-        {
+        for (metric, open) in [OPEN_LINEAR, OPEN_RANDOM].into_iter().zip(self.open) {
             if let Some(Open::Exactly(count)) = open {
-                session.put(MetricKey::parse(name), Unit::Number, Some(f64::from(count)));
+                session.put(metric, Some(f64::from(count)));
             }
         }
         self.publish_writes(session);
@@ -274,27 +287,21 @@ impl Found {
 /// The results of the streams and the small writes.
 impl Found {
     fn publish_writes(&self, session: &mut Session<'_>) {
-        let mut put = |name: &str, unit: Unit, value: Option<f64>| {
-            if value.is_some() {
-                session.put(MetricKey::parse(name), unit, value);
-            }
-        };
         if let Some(writes) = self.writes {
-            put("geometry-write", Unit::Nanoseconds, Some(writes.usual_ns));
-            put("geometry-write-period", Unit::Bytes, writes.period.map(|bytes| bytes as f64));
-            put("geometry-write-extra", Unit::Nanoseconds, writes.extra_ns);
+            session.put(WRITE, Some(writes.usual_ns));
+            session.put(WRITE_PERIOD, writes.period.map(|bytes| bytes as f64));
+            session.put(WRITE_EXTRA, writes.extra_ns);
         }
         if let Some(small) = self.small {
-            put("geometry-small-write", Unit::Nanoseconds, Some(small.usual_ns));
-            put("geometry-fat-zone", Unit::Bytes, small.zone.map(|zone| zone.bytes as f64));
-            let each_ns = small.zone.map(|zone| zone.each_ns);
-            put("geometry-small-write-in-zone", Unit::Nanoseconds, each_ns);
+            session.put(SMALL_WRITE, Some(small.usual_ns));
+            session.put(FAT_ZONE, small.zone.map(|zone| zone.bytes as f64));
+            session.put(SMALL_WRITE_IN_ZONE, small.zone.map(|zone| zone.each_ns));
         }
     }
 }
 
 fn boundary_key(bytes: u64) -> MetricKey {
-    MetricKey::of_words(&[&"geometry", &"boundary", &binary_tight(bytes)])
+    BOUNDARY.member(&[&binary_tight(bytes)])
 }
 
 /// The boundaries of a class within the region, drawn at random: odd multiples of its size. Those

@@ -44,7 +44,7 @@ pub(super) fn search(
     erase: Option<u64>,
     found: &mut Found,
 ) -> Result<(), MethodError> {
-    let names = ["geometry-open-linear", "geometry-open-random"];
+    let names = [OPEN_LINEAR, OPEN_RANDOM].map(|metric| metric.name);
     let mut single = None;
     for (index, name) in names.into_iter().enumerate() {
         session.step(name, 0);

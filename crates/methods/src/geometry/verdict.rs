@@ -54,7 +54,7 @@ pub(super) fn verdict(
         |(name, bytes): (&str, Option<u64>)| Some(Evidence::new(name, bytes? as f64, Unit::Bytes));
     Verdict::new(VerdictKind::Geometry, text)
         .with_evidence(sizes.into_iter().filter_map(size).chain(evidence))
-        .explaining("geometry-erase-block")
+        .explaining(ERASE_BLOCK)
 }
 
 /// A sentence about the slow writes of a stream, with a leading space; empty if no period was

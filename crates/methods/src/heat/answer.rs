@@ -1,23 +1,18 @@
 //! The answer of `heat`: whether and when the drive slows down because of its temperature.
 
-use record::Statistic::{Cold, Hot, Hottest, TimeToThrottle};
+use super::{COLD, COOLED, HOT, HOTTEST, LOAD, TIME_TO_THROTTLE};
 use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
-use script::draft::{Draft, name_of, rate};
+use script::draft::{Draft, rate};
 use workload::units::duration;
-
-/// The sustained load of `heat`, and the minute after the drive has cooled.
-const LOAD: &str = "heat-load";
-
-const COOLED: &str = "heat-cooled";
 
 /// The answer of `heat`: whether and when the drive slowed down because of its temperature.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How warm does it get, and does it slow down?");
     let average = draft.value(LOAD)?;
-    let [cold, hot] = [Cold, Hot].map(|statistic| draft.part(LOAD, statistic));
-    let hottest = draft.part(LOAD, Hottest);
-    let throttled = draft.part(LOAD, TimeToThrottle).map(|ns| ns / 1e9);
+    let [cold, hot] = [COLD, HOT].map(|metric| draft.value(metric));
+    let hottest = draft.value(HOTTEST);
+    let throttled = draft.value(TIME_TO_THROTTLE).map(|ns| ns / 1e9);
     let heat = draft.concluded(&VerdictKind::Heat);
     let peak = hottest.map(|c| format!(" (peak {c:.0} C)")).unwrap_or_default();
     let sentence = match (throttled, cold.zip(hot)) {
@@ -46,14 +41,14 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     };
     let draft = draft
         .tile("Sustained load", LOAD, Better::Higher)
-        .tile("Cold", &name_of(LOAD, Cold), Better::Higher)
-        .tile("Hot", &name_of(LOAD, Hot), Better::Higher)
-        .tile("Hottest", &name_of(LOAD, Hottest), Better::Lower)
-        .tile("Time to slow down", &name_of(LOAD, TimeToThrottle), Better::Higher)
+        .tile("Cold", COLD, Better::Higher)
+        .tile("Hot", HOT, Better::Higher)
+        .tile("Hottest", HOTTEST, Better::Lower)
+        .tile("Time to slow down", TIME_TO_THROTTLE, Better::Higher)
         .tile("Once cooled", COOLED, Better::Higher);
     draft
         .chart(mark(work("Write speed under sustained load", Unit::BytesPerSecond)))
         .chart_of_column(mark(work("Temperature under sustained load", Unit::Celsius)))
-        .limit(&name_of(LOAD, Hot), VerdictKind::Heat)
+        .limit(HOT, VerdictKind::Heat)
         .say(sentence, again)
 }

@@ -8,7 +8,7 @@
 
 mod answer;
 
-use record::{Finding, FindingKind, Level, MetricKey, Statistic, Unit};
+use record::{Finding, FindingKind, Level, Unit};
 use workload::OpKind::Write;
 use workload::{Stop, Workload};
 
@@ -39,12 +39,6 @@ const PASSES_MAX: f64 = 4.0;
 /// Budget of the load over the time of its laps, to allow for their flushes.
 const LOAD_SLACK: f64 = 1.1;
 
-/// Name of the load step and of the laps in it.
-const LOAD: &str = "heat-load";
-
-/// The load after the drive has cooled.
-const COOLED: &str = "heat-cooled";
-
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "heat",
@@ -60,24 +54,31 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "the whole drive once, then for at most an hour or four times over",
     ignores: &[Common::Replicates],
     primary: &["heat-load", "heat-load.{cold,hot}", "heat-cooled"],
-    metrics: &[&[
-        MetricInfo::rate("heat-load", "the whole load"),
-        MetricInfo::rate("heat-load.{cold,hot}", "first minutes of the load, last minutes"),
-        MetricInfo::new(
-            "heat-load.{start,hottest,end}",
-            Unit::Celsius,
-            "temperature at the start of the load, highest, at the end",
-        ),
-        MetricInfo::ns(
-            "heat-load.time-to-throttle",
-            "load until the rate fell for good; absent if it did not",
-        ),
-        MetricInfo::rate("heat-cooled", "a minute of load after the drive has cooled"),
-    ]],
+    metrics: &[&[LOAD, HALVES, TEMPERATURES, TIME_TO_THROTTLE, COOLED]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
+
+const LOAD: MetricInfo = MetricInfo::rate("heat-load", "the whole load");
+const HALVES: MetricInfo =
+    MetricInfo::rate("heat-load.{cold,hot}", "first minutes of the load, last minutes");
+const TEMPERATURES: MetricInfo = MetricInfo::new(
+    "heat-load.{start,hottest,end}",
+    Unit::Celsius,
+    "temperature at the start of the load, highest, at the end",
+);
+const TIME_TO_THROTTLE: MetricInfo = MetricInfo::ns(
+    "heat-load.time-to-throttle",
+    "load until the rate fell for good; absent if it did not",
+);
+const COOLED: MetricInfo =
+    MetricInfo::rate("heat-cooled", "a minute of load after the drive has cooled");
+const COLD: MetricInfo = HALVES.named("heat-load.cold");
+const HOT: MetricInfo = HALVES.named("heat-load.hot");
+const START: MetricInfo = TEMPERATURES.named("heat-load.start");
+const HOTTEST: MetricInfo = TEMPERATURES.named("heat-load.hottest");
+const END: MetricInfo = TEMPERATURES.named("heat-load.end");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
@@ -88,12 +89,13 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let bytes = (PASSES_MAX * whole.bytes() as f64) as u64;
     let seconds = whole.seconds(LOAD_SECONDS) * LOAD_SLACK;
     let budget = Budget { seconds, bytes, ..Budget::default() };
-    session.budget(LOAD, budget, |session| load_until_settled(session, &whole, &mut heat_load))?;
+    session
+        .budget(LOAD.name, budget, |session| load_until_settled(session, &whole, &mut heat_load))?;
     if !heat_load.settled {
         session.note(unsettled(&heat_load));
     }
     session.rest("cool", whole.seconds(REST_SECONDS))?;
-    let series = session.measure_over_time(&load(&whole, COOLED), 0)?;
+    let series = session.measure_over_time(&load(&whole, COOLED.name), 0)?;
     heat_load.cooled = series.average();
     put(session, &heat_load);
     session.checks_mut().heat_load = Some(heat_load);
@@ -106,7 +108,7 @@ fn load_until_settled(
     whole: &Whole,
     heat_load: &mut HeatLoad,
 ) -> Result<(), MethodError> {
-    let lap = load(whole, LOAD);
+    let lap = load(whole, LOAD.name);
     let minutes = lap_seconds(whole) / 60.0;
     let mut written = 0.0;
     session.rounds(LAPS, None, |session, round| {
@@ -146,18 +148,14 @@ fn resumed(whole: &Whole, lap: &Workload, written: u64) -> Workload {
 }
 
 fn put(session: &mut Session<'_>, heat_load: &HeatLoad) {
-    use Statistic::{Cold, End, Hot, Hottest, Start, TimeToThrottle};
-    let rate = Unit::BytesPerSecond;
-    let load = |statistic| MetricKey::parse(LOAD).with(statistic);
-    session.put(MetricKey::parse(LOAD), rate, heat_load.average());
-    session.put(load(Cold), rate, heat_load.cold());
-    session.put(load(Hot), rate, heat_load.hot());
-    session.put(load(Start), Unit::Celsius, heat_load.start_c());
-    session.put(load(Hottest), Unit::Celsius, heat_load.hottest());
-    session.put(load(End), Unit::Celsius, heat_load.end_c());
-    let throttled_ns = heat_load.throttled_after().map(|seconds| seconds * 1e9);
-    session.put(load(TimeToThrottle), Unit::Nanoseconds, throttled_ns);
-    session.put(MetricKey::parse(COOLED), rate, heat_load.cooled);
+    session.put(LOAD, heat_load.average());
+    session.put(COLD, heat_load.cold());
+    session.put(HOT, heat_load.hot());
+    session.put(START, heat_load.start_c());
+    session.put(HOTTEST, heat_load.hottest());
+    session.put(END, heat_load.end_c());
+    session.put(TIME_TO_THROTTLE, heat_load.throttled_after().map(|seconds| seconds * 1e9));
+    session.put(COOLED, heat_load.cooled);
 }
 
 fn unsettled(heat_load: &HeatLoad) -> Finding {

@@ -10,7 +10,7 @@ mod access;
 mod answer;
 pub mod icf;
 
-use record::{Finding, FindingKind, LatencyProfile, Level, MetricKey, Safety, Statistic, Unit};
+use record::{Finding, FindingKind, LatencyProfile, Level, MetricKey, Safety, Statistic};
 use rig::{Measurement, RigError};
 use workload::units::binary;
 use workload::{BlockSizes, Mix, Pacing, Pattern, Region, Source, Stop, Workload};
@@ -63,19 +63,25 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ignores: &[Common::Replicates],
     options: &[&ICF, &ACCESS, &WORKERS, &OUTSTANDING],
     primary: &["iometer-{number}"],
-    metrics: &[&METRICS],
+    metrics: &[&[
+        ACCESSES,
+        THROUGHPUT,
+        DIRECTION,
+        MEAN,
+        MetricInfo::ns("iometer-{number}.{p50,p99,p99.9,max}", "service times"),
+    ]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 5] = [
-    MetricInfo::iops("iometer-{number}", "all accesses of the specification with this number"),
-    MetricInfo::rate("iometer-{number}.throughput", "their throughput"),
-    MetricInfo::iops("iometer-{number}-{read,write}", "its reads, its writes"),
-    MetricInfo::ns("iometer-{number}.mean", "mean service time, as in IOMeter"),
-    MetricInfo::ns("iometer-{number}.{p50,p99,p99.9,max}", "service times"),
-];
+const ACCESSES: MetricInfo =
+    MetricInfo::iops("iometer-{number}", "all accesses of the specification with this number");
+const THROUGHPUT: MetricInfo = MetricInfo::rate("iometer-{number}.throughput", "their throughput");
+const DIRECTION: MetricInfo =
+    MetricInfo::iops("iometer-{number}-{read,write}", "its reads, its writes");
+const MEAN: MetricInfo =
+    MetricInfo::ns("iometer-{number}.mean", "mean service time, as in IOMeter");
 
 /// A configuration, or the name of a file not read yet.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -262,7 +268,7 @@ fn run_jobs(
     (index, jobs): (usize, &[IcfJob]),
     [ramp_seconds, seconds]: [f64; 2],
 ) -> Result<(), MethodError> {
-    let key = MetricKey::of_words(&[&"iometer", &(index + 1)]);
+    let key = ACCESSES.member(&[&(index + 1)]);
     let block = session.target().logical_block_bytes;
     let seed = test_region.seed_of(index as u32);
     let parts = |name: &str, seconds: f64, seed: u64| -> Vec<Part> {
@@ -334,17 +340,18 @@ fn pacing(lines: &[AccessLine]) -> Pacing {
 }
 
 fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {
-    session.put(key.clone(), Unit::Iops, m.iops(None));
-    let of = |statistic| key.clone().with(statistic);
-    session.put(of(Statistic::Throughput), Unit::BytesPerSecond, m.throughput(None));
+    session.put_value(key.clone(), ACCESSES.unit, m.iops(None));
+    let throughput = key.clone().with(Statistic::Throughput);
+    session.put_value(throughput, THROUGHPUT.unit, m.throughput(None));
     let mut all = record::Histogram::default();
     for (kind, stats) in m.transfers() {
-        session.put(MetricKey::of_words(&[&key, &kind.name()]), Unit::Iops, m.iops(Some(kind)));
+        let side = MetricKey::of_words(&[&key, &kind.name()]);
+        session.put_value(side, DIRECTION.unit, m.iops(Some(kind)));
         all.merge(&stats.service);
         let service = stats.service.clone();
         session.put_latency(LatencyProfile::new(key.to_string(), kind.name(), service));
     }
-    session.put(of(Statistic::Mean), Unit::Nanoseconds, all.mean());
+    session.put_value(key.clone().with(Statistic::Mean), MEAN.unit, all.mean());
     let mut replicate = analysis::LatencyReplicates::default();
     replicate.add(&all);
     replicate.metrics(key).into_iter().for_each(|metric| session.put_metric(metric));

@@ -1,5 +1,6 @@
 //! The answer of `iozone`: the first row, and which of its figures came from memory.
 
+use super::FIGURES;
 use record::{Answer, Better, Chart, MetricKey, Unit};
 use script::Outcome;
 use script::draft::{Draft, rate};
@@ -8,10 +9,10 @@ use workload::units::binary;
 /// The answer of `iozone`: the results of the first row, and which of them came from memory.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What does iozone report, and which figures can be believed?");
-    let (_, at) = out.family("iozone-{size}-{size}.{step}").next()?;
-    let row = MetricKey::of_words(&[&"iozone", &at.word(0), &at.word(1)]);
-    let key = |column: &str| format!("{row}.{column}");
-    let value = |column: &str| draft.value(&key(column)).map(rate);
+    let (_, at) = out.family(FIGURES.named("iozone-{size}-{size}.{step}")).next()?;
+    let row = MetricKey::of_words(&[&"iozone", &at.word(0), &at.word(1)]).to_string();
+    let key = |column: &str| MetricKey::parse(column).within(&row);
+    let value = |column: &str| draft.value(key(column)).map(rate);
     let (cold, warm) = (value("cold-read"), value("read"));
     let sentence = match (&cold, &warm, value("write")) {
         (Some(cold), Some(warm), _) => {
@@ -43,12 +44,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let chart = Chart::bars(title, Unit::BytesPerSecond)
         .sources(columns.map(|(column, label)| (key(column), label)));
     draft
-        .tile("Write", &key("write"), Better::Higher)
-        .tile("Read", &key("read"), Better::Higher)
-        .tile("Read, cache dropped", &key("cold-read"), Better::Higher)
-        .tile("Random write", &key("random-write"), Better::Higher)
-        .tile("Random read, cache dropped", &key("cold-random-read"), Better::Higher)
-        .tile("Rewrite, random content", &key("rewrite-random-content"), Better::Higher)
+        .tile("Write", key("write"), Better::Higher)
+        .tile("Read", key("read"), Better::Higher)
+        .tile("Read, cache dropped", key("cold-read"), Better::Higher)
+        .tile("Random write", key("random-write"), Better::Higher)
+        .tile("Random read, cache dropped", key("cold-random-read"), Better::Higher)
+        .tile("Rewrite, random content", key("rewrite-random-content"), Better::Higher)
         .chart(chart)
         .say(sentence, durable)
 }

@@ -54,19 +54,12 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     options: &[&IOZONE, &LATENCIES],
     primary: &["iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write}"],
     metrics: &[&[
-        MetricInfo::rate(
-            "iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write,\
-             backward-read,record-rewrite,strided-read,fwrite,frewrite,fread,freread}",
-            "a column of its table, for this file size and record size; one execution each",
-        ),
+        FIGURES,
         MetricInfo::rate(
             "iozone-{size}-{size}.{cold-read,cold-random-read}",
             "through the cache, after dropping it",
         ),
-        MetricInfo::bytes(
-            "iozone-{size}-{size}.{cold-read,cold-random-read}.cached",
-            "part of the file still in memory after the drop",
-        ),
+        CACHED,
         MetricInfo::rate(
             "iozone-{size}-{size}.rewrite-random-content",
             "the rewrite with incompressible content, including its flush",
@@ -86,6 +79,16 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
+
+const FIGURES: MetricInfo = MetricInfo::rate(
+    "iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write,\
+             backward-read,record-rewrite,strided-read,fwrite,frewrite,fread,freread}",
+    "a column of its table, for this file size and record size; one execution each",
+);
+const CACHED: MetricInfo = MetricInfo::bytes(
+    "iozone-{size}-{size}.{cold-read,cold-random-read}.cached",
+    "part of the file still in memory after the drop",
+);
 
 /// The run parsed from iozone's own options.
 pub static IOZONE: Opt<Option<Iozone>> = Opt::unwritten("iozone", || None);
@@ -124,11 +127,8 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         for (honest, w) in run.honest(*row) {
             if !w.mix.changes_data() {
                 let left = drop_caches(session, &w, row.file_bytes)?;
-                session.put(
-                    MetricKey::from_workload(&w).with(Statistic::Cached),
-                    Unit::Bytes,
-                    left,
-                );
+                let key = MetricKey::from_workload(&w).with(Statistic::Cached);
+                session.put_value(key, CACHED.unit, left);
             }
             let m = session.probe(&w, 0)?;
             put(session, &w, &m);
@@ -233,7 +233,7 @@ fn drop_caches(
 }
 
 fn put(session: &mut Session<'_>, w: &Workload, m: &Measurement) {
-    session.put(MetricKey::from_workload(w), Unit::BytesPerSecond, Some(rate(m)));
+    session.put_value(MetricKey::from_workload(w), FIGURES.unit, Some(rate(m)));
 }
 
 /// Bytes per second, including the final flush.

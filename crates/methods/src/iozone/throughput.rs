@@ -62,7 +62,7 @@ fn measure(
 
 fn put(session: &mut Session<'_>, key: &MetricKey, performance: &Performance) {
     let each: Vec<f64> = performance.jobs.iter().map(|job| rate(&job.measurement)).collect();
-    let mut put = |key: MetricKey, value| session.put(key, Unit::BytesPerSecond, Some(value));
+    let mut put = |key: MetricKey, rate| session.put_value(key, Unit::BytesPerSecond, Some(rate));
     put(key.clone(), each.iter().sum());
     put(key.clone().with(Statistic::Throughput), rate(&performance.whole));
     put(key.clone().with(Statistic::Lowest), each.iter().copied().fold(f64::INFINITY, f64::min));

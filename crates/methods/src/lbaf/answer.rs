@@ -1,5 +1,6 @@
 //! The answer of `lbaf`: which workloads gain from blocks of 4096 bytes.
 
+use super::RATE;
 use record::{Answer, Better, Chart, MetricKey, Order, Statistic, Unit, capitalised};
 use script::Outcome;
 use script::draft::{Draft, times};
@@ -18,7 +19,7 @@ const CELLS: [(Order, OpKind, &str); 4] = [
 
 /// A workload of `lbaf`, parsed from a metric name without its format suffix.
 struct Cell {
-    stem: String,
+    stem: MetricKey,
     order: Order,
     op: OpKind,
     depth: u32,
@@ -26,15 +27,17 @@ struct Cell {
 }
 
 fn cells(out: &Outcome) -> Vec<Cell> {
-    let cells = out.family("lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-512").map(|(_, at)| {
-        let order = if at.word(0) == "seq" { Order::Sequential } else { Order::Random };
-        let op = if at.word(1) == "read" { OpKind::Read } else { OpKind::Write };
-        let depth = at.number(3);
-        let cell = MetricKey::cell(order, Some(op), at.bytes(2), depth);
-        let key = MetricKey::of_words(&[&"lbaf", &cell]);
-        let ratio = out.value(&key.clone().with(Statistic::Ratio).to_string());
-        Cell { stem: key.to_string(), order, op, depth, ratio }
-    });
+    let cells = out.family(RATE.named("lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-512")).map(
+        |(_, at)| {
+            let order = if at.word(0) == "seq" { Order::Sequential } else { Order::Random };
+            let op = if at.word(1) == "read" { OpKind::Read } else { OpKind::Write };
+            let depth = at.number(3);
+            let cell = MetricKey::cell(order, Some(op), at.bytes(2), depth);
+            let key = MetricKey::of_words(&[&"lbaf", &cell]);
+            let ratio = out.value(key.clone().with(Statistic::Ratio));
+            Cell { stem: key, order, op, depth, ratio }
+        },
+    );
     cells.collect()
 }
 
@@ -73,7 +76,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         of.fold(Chart::bars(title, Unit::BytesPerSecond), |chart, cell| {
             let op = if cell.op == OpKind::Read { "reads" } else { "writes" };
             let group = format!("{op}, depth {}", cell.depth);
-            let side = |block: u32| MetricKey::of_words(&[&cell.stem, &"in", &block]).to_string();
+            let side = |block: u32| MetricKey::of_words(&[&cell.stem, &"in", &block]);
             let chart = chart.grouped(&group, side(512), "512-byte blocks");
             chart.grouped(&group, side(4096), "4096-byte blocks")
         })
@@ -84,15 +87,14 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     for (order, op, name) in CELLS {
         let of = cells.iter().filter(|c| c.order == order && c.op == op);
         if let Some(cell) = of.max_by_key(|c| c.depth) {
-            let key = MetricKey::parse(&cell.stem).with(Statistic::Ratio).to_string();
-            draft =
-                draft.tile(&format!("{}, 4096 over 512", capitalised(name)), &key, Better::Higher);
+            let label = format!("{}, 4096 over 512", capitalised(name));
+            draft = draft.tile(&label, cell.stem.clone().with(Statistic::Ratio), Better::Higher);
         }
     }
     for cell in &cells {
         let name = CELLS.iter().find(|c| (c.0, c.1) == (cell.order, cell.op)).map_or("", |c| c.2);
-        let key = MetricKey::of_words(&[&cell.stem, &"in", &512]).to_string();
-        draft = draft.tile(&format!("{}, 512", capitalised(name)), &key, Better::Higher);
+        let key = MetricKey::of_words(&[&cell.stem, &"in", &512]);
+        draft = draft.tile(&format!("{}, 512", capitalised(name)), key, Better::Higher);
     }
     (!cells.is_empty()).then(|| draft.say(sentence, more)).flatten()
 }

@@ -42,10 +42,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ignores: &[Common::Replicates],
     primary: &["lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio"],
     metrics: &[&[
-        MetricInfo::rate(
-            "lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-{512,4096}",
-            "throughput in this format",
-        ),
+        RATE,
         MetricInfo::number(
             "lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio",
             "throughput in blocks of 4096 bytes over that in 512",
@@ -55,6 +52,11 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
+
+const RATE: MetricInfo = MetricInfo::rate(
+    "lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-{512,4096}",
+    "throughput in this format",
+);
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;

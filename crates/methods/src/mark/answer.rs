@@ -1,30 +1,38 @@
 //! The answer of `mark`: files and single bytes, compared with a RAM disc.
 
+use super::{LEGACY_SCORE, MARK};
 use record::Statistic::{Ram, Ratio};
-use record::{Answer, Better, Chart, MetricKey, Unit};
+use record::{Answer, Better, Chart, MetricInfo, Unit};
 use script::Outcome;
-use script::draft::{Draft, name_of, rate};
+use script::draft::{Draft, rate};
 
 /// The metrics of `mark`, in the order of the published tables.
-const MARKS: [(&str, &str, &str); 4] = [
-    ("hd-read", "Load a file", "load"),
-    ("hd-write", "Save a file", "save"),
-    ("fs-read", "Read bytes", "read"),
-    ("fs-write", "Write bytes", "write"),
+const MARKS: [([&str; 2], &str, &str); 4] = [
+    (LOAD, "Load a file", "load"),
+    (SAVE, "Save a file", "save"),
+    (READ, "Read bytes", "read"),
+    (WRITE, "Write bytes", "write"),
 ];
+
+/// Words in the names of the metrics.
+const LOAD: [&str; 2] = ["hd", "read"];
+const SAVE: [&str; 2] = ["hd", "write"];
+const READ: [&str; 2] = ["fs", "read"];
+const WRITE: [&str; 2] = ["fs", "write"];
 
 /// The answer of `mark`: the honest metrics, or else the legacy ones.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How fast are files and single bytes, compared with a RAM disc?");
     // Published figures have no prefix.
-    let has = |kind: &&str| out.family(&format!("{kind}{{hd,fs}}-{{read,write}}")).next().is_some();
-    let kind = ["mark-", "legacy-"].into_iter().find(has).unwrap_or_default();
-    let key = |name: &str| MetricKey::parse(&format!("{kind}{name}")).to_string();
-    let value = |name: &str| draft.value(&key(name)).map(rate);
-    let load = value("hd-read")?;
-    let save = value("hd-write").map(|r| format!(", saves them at {r}")).unwrap_or_default();
+    let published = MARK.named("{hd,fs}-{read,write}");
+    let has = |family: &MetricInfo| out.family(*family).next().is_some();
+    let family = [MARK, LEGACY_SCORE].into_iter().find(has).unwrap_or(published);
+    let key = |[kind, direction]: [&str; 2]| family.member(&[&kind, &direction]);
+    let value = |words| draft.value(key(words)).map(rate);
+    let load = value(LOAD)?;
+    let save = value(SAVE).map(|r| format!(", saves them at {r}")).unwrap_or_default();
     let sentence = format!("Loads files at {load}{save}");
-    let bytes = [value("fs-read"), value("fs-write")];
+    let bytes = [value(READ), value(WRITE)];
     let bytes: Vec<String> = match bytes {
         [Some(read), Some(write)] => vec![
             format!("; reads single bytes at {read}, writes them at {write}."),
@@ -33,26 +41,25 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         [Some(read), None] => vec![format!("; reads single bytes at {read}.")],
         _ => Vec::new(),
     };
-    let bars = |title: &str, names: &[&str]| {
+    let bars = |title: &str, marks: [[&str; 2]; 2]| {
         let chart = Chart::bars(title, Unit::BytesPerSecond);
-        MARKS.iter().filter(|(name, ..)| names.contains(name)).fold(
+        MARKS.into_iter().filter(|(words, ..)| marks.contains(words)).fold(
             chart,
-            |chart, (name, _, verb)| {
-                let chart = chart.grouped(*verb, key(name), "drive");
-                chart.grouped(*verb, name_of(&key(name), Ram), "RAM disc")
+            |chart, (words, _, verb)| {
+                let chart = chart.grouped(verb, key(words), "drive");
+                chart.grouped(verb, key(words).with(Ram), "RAM disc")
             },
         )
     };
-    let with_ram = ["hd-read", "fs-read"].map(|name| draft.value(&name_of(&key(name), Ram)));
+    let with_ram = [LOAD, READ].map(|words| draft.part(key(words), Ram));
     let beside = if with_ram.iter().any(Option::is_some) { ", drive and RAM disc" } else { "" };
-    let mut draft = MARKS
-        .iter()
-        .fold(draft, |draft, (name, label, _)| draft.tile(label, &key(name), Better::Higher));
-    for (name, label) in [("hd-read", "Load, share of RAM"), ("hd-write", "Save, share of RAM")] {
-        draft = draft.tile(label, &name_of(&key(name), Ratio), Better::Higher);
-    }
+    let draft = MARKS
+        .into_iter()
+        .fold(draft, |draft, (words, label, _)| draft.tile(label, key(words), Better::Higher))
+        .tile("Load, share of RAM", key(LOAD).with(Ratio), Better::Higher)
+        .tile("Save, share of RAM", key(SAVE).with(Ratio), Better::Higher);
     draft
-        .chart(bars(&format!("Whole files{beside}"), &["hd-read", "hd-write"]))
-        .chart(bars(&format!("Single bytes{beside}"), &["fs-read", "fs-write"]))
+        .chart(bars(&format!("Whole files{beside}"), [LOAD, SAVE]))
+        .chart(bars(&format!("Single bytes{beside}"), [READ, WRITE]))
         .say(sentence, bytes)
 }

@@ -73,31 +73,35 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "the scratch file once, then writes for half a minute",
     options: &[&LEGACY, &REFERENCE],
     primary: &["mark-{hd,fs}-{read,write}"],
-    metrics: &[&METRICS],
+    metrics: &[&[
+        LEGACY_SCORE,
+        MetricInfo::rate(
+            "legacy-{hd,fs}-{read,write}.ram",
+            "the same on a RAM disc of this machine",
+        ),
+        MARK,
+        MetricInfo::rate(
+            "mark-{hd,fs}-{read,write}.ram",
+            "the same on a RAM disc of this machine, alternating with the drive",
+        ),
+        MetricInfo::number("mark-{hd,fs}-{read,write}.ratio", "drive over RAM disc"),
+    ]],
     wants_reference: true,
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 5] = [
-    MetricInfo::rate(
-        "legacy-{hd,fs}-{read,write}",
-        "the score of the old tool: floor(N * 8192 * 100 / T) KiB/s, T ticks of 10 ms, N the files \
+const LEGACY_SCORE: MetricInfo = MetricInfo::rate(
+    "legacy-{hd,fs}-{read,write}",
+    "the score of the old tool: floor(N * 8192 * 100 / T) KiB/s, T ticks of 10 ms, N the files \
          completed when 1.00 s has passed, through the cache; its interval is one tick more or \
          less",
-    ),
-    MetricInfo::rate("legacy-{hd,fs}-{read,write}.ram", "the same on a RAM disc of this machine"),
-    MetricInfo::rate(
-        "mark-{hd,fs}-{read,write}",
-        "bypassing the cache, random content; a saved file is durable before the next",
-    ),
-    MetricInfo::rate(
-        "mark-{hd,fs}-{read,write}.ram",
-        "the same on a RAM disc of this machine, alternating with the drive",
-    ),
-    MetricInfo::number("mark-{hd,fs}-{read,write}.ratio", "drive over RAM disc"),
-];
+);
+const MARK: MetricInfo = MetricInfo::rate(
+    "mark-{hd,fs}-{read,write}",
+    "bypassing the cache, random content; a saved file is durable before the next",
+);
 
 static LEGACY: Opt<bool> =
     Opt::switch("legacy", "only the figures of the old tool, one second each");
@@ -318,7 +322,7 @@ fn rate(column: Column, m: &Measurement) -> f64 {
 
 fn put(session: &mut Session<'_>, column: Column, [ram, drive]: &[Vec<f64>; 2]) {
     let key = MetricKey::of_words(&[&"mark", &column.name()]);
-    session.put_rates(key.clone(), drive);
+    session.put_rates(&key, drive);
     if !ram.is_empty() {
         session.put_rates(key.clone().with(Statistic::Ram), ram);
     }

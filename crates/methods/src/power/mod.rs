@@ -9,7 +9,7 @@ mod answer;
 mod verdict;
 
 use analysis::{binomial_tail, quantile};
-use record::{Covers, Metric, MetricKey, Safety, Statistic, Unit};
+use record::{Covers, MetricKey, Safety};
 use workload::Permutation;
 
 use script::Session;
@@ -26,7 +26,7 @@ const RESTS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
 const ROUNDS: u32 = 3;
 
 /// Reads without a rest, in each round.
-const AWAKE: u32 = 64;
+const AWAKE_READS: u32 = 64;
 
 /// Size of the region read, bytes: too large for a controller's cache.
 const REGION: u64 = 256 << 20;
@@ -70,23 +70,22 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "a scratch file of 256 MiB",
     primary: &["power-awake", "power-wake", "power-after-{100ms,1s,10s,100s}"],
-    metrics: &[&METRICS],
+    metrics: &[&[AWAKE, AWAKE_P90, AFTER, SLEEP, WAKE]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 5] = [
-    MetricInfo::ns("power-awake", "a random 4 KiB read right after another"),
-    MetricInfo::ns("power-awake.p90", "nine in ten of these are faster"),
-    MetricInfo::ns("power-after-{time}", "the first read after this rest"),
-    MetricInfo::ns(
-        "power-sleep",
-        "the rest after which the drive sleeps, between two tested rests; absent if it does not",
-    ),
-    MetricInfo::ns("power-wake", "time that waking adds to a read after the longest rest"),
-];
+const AWAKE: MetricInfo = MetricInfo::ns("power-awake", "a random 4 KiB read right after another");
+const AWAKE_P90: MetricInfo = MetricInfo::ns("power-awake.p90", "nine in ten of these are faster");
+const AFTER: MetricInfo = MetricInfo::ns("power-after-{time}", "the first read after this rest");
+const SLEEP: MetricInfo = MetricInfo::ns(
+    "power-sleep",
+    "the rest after which the drive sleeps, between two tested rests; absent if it does not",
+);
+const WAKE: MetricInfo =
+    MetricInfo::ns("power-wake", "time that waking adds to a read after the longest rest");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let part = options.sized(options.size.unwrap_or(REGION));
@@ -96,8 +95,8 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let rounds = if test_region.rounds_given { test_region.rounds } else { ROUNDS };
     let mut rests = Rests::new(&test_region, rounds, session.target().logical_block_bytes);
     session.rounds(rounds, None, |session, round| {
-        session.step("power-awake", round);
-        for _ in 0..AWAKE {
+        session.step(AWAKE.name, round);
+        for _ in 0..AWAKE_READS {
             let ns = rests.read(session)?;
             rests.awake.push(ns);
         }
@@ -120,7 +119,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 }
 
 fn key(seconds: f64) -> MetricKey {
-    MetricKey::of_words(&[&"power", &"after", &time_tight(seconds)])
+    AFTER.member(&[&time_tight(seconds)])
 }
 
 /// The times so far.
@@ -180,12 +179,10 @@ impl Rests {
 
     fn publish(&self, session: &mut Session<'_>) {
         let (median, high) = (quantile(&self.awake, 0.5), quantile(&self.awake, 0.9));
-        let awake = MetricKey::parse("power-awake");
-        session.put(awake.clone(), Unit::Nanoseconds, Some(median));
-        session.put(awake.with(Statistic::P90), Unit::Nanoseconds, Some(high));
+        session.put(AWAKE, Some(median));
+        session.put(AWAKE_P90, Some(high));
         for (seconds, samples) in self.after.iter().filter(|(_, samples)| !samples.is_empty()) {
-            let metric = analysis::metric(key(*seconds), Unit::Nanoseconds, samples.clone());
-            session.put_metric(metric);
+            session.put_metric(analysis::metric(key(*seconds), AFTER.unit, samples.clone()));
         }
         session.checkpoint();
     }
@@ -196,10 +193,10 @@ impl Rests {
         let sleep = sleep(&self.awake, &self.after);
         if let Sleep::After(low, high) = sleep {
             let [low, high] = [low, high].map(|seconds| seconds * 1e9);
-            let metric = Metric::single("power-sleep", Unit::Nanoseconds, (low + high) / 2.0);
+            let metric = SLEEP.single((low + high) / 2.0);
             session.put_metric(metric.between(low, high, Covers::Resolution));
             let longest = self.after.last().map_or(0.0, |(_, samples)| quantile(samples, 0.5));
-            session.put(MetricKey::parse("power-wake"), Unit::Nanoseconds, Some(longest - median));
+            session.put(WAKE, Some(longest - median));
         }
         session.conclude(vec![verdict::verdict(median, &self.after, sleep)]);
         session.checkpoint();
@@ -237,10 +234,12 @@ impl Slow {
         // Other work delays reads with and without a preceding rest equally often.
         let delayed = awake.iter().filter(slow).count();
         let share = (delayed + 1) as f64 / (awake.len() + 2) as f64;
-        match () {
-            () if 4 * count >= 3 * of && count > 0 => Slow::All,
-            () if 4 * count <= of && binomial_tail(count, of, share) >= CHANCE => Slow::None,
-            () => Slow::Some,
+        if 4 * count >= 3 * of && count > 0 {
+            Slow::All
+        } else if 4 * count <= of && binomial_tail(count, of, share) >= CHANCE {
+            Slow::None
+        } else {
+            Slow::Some
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The answer of `prepare`: the state of the drive.
 
+use super::TRIMMED;
 use record::{Answer, Better, Metric, State, capitalised};
 use script::Outcome;
 use script::draft::Draft;
@@ -9,7 +10,7 @@ use workload::units::decimal;
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What state is the drive in?");
     let trimmed = draft
-        .value("trimmed")
+        .value(TRIMMED)
         .map(|bytes| format!("Free space discarded: {}", decimal(bytes as u64)));
     let state = match out.state_after {
         State::Fresh => "The drive is fresh: everything is discarded",
@@ -21,7 +22,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let sentence = trimmed.unwrap_or_else(|| state.to_string());
     let figures: Vec<&Metric> = out.metrics.iter().collect();
     let draft = figures.iter().fold(draft, |draft, metric| {
-        draft.tile(&capitalised(&metric.key().in_words()), &metric.name, Better::Neither)
+        draft.tile(&capitalised(&metric.key().in_words()), *metric, Better::Neither)
     });
     draft.say(sentence, None)
 }

@@ -28,9 +28,6 @@ const ROUND_SHARE: f64 = 0.1;
 const ROUNDS_MIN: u32 = 10;
 const ROUNDS_MAX: u32 = 30;
 
-/// Name of the ageing step in plans and records.
-const AGE: &str = "age";
-
 /// The preparation as `ssdyno methods prepare` describes it.
 pub static PREPARE: MethodInfo = MethodInfo {
     name: "prepare",
@@ -40,21 +37,22 @@ pub static PREPARE: MethodInfo = MethodInfo {
     seconds: 60.0,
     writes: "nothing for fresh, the whole drive once for filled, up to four times for used and \
              trimmed",
-    metrics: &[&[
-        MetricInfo::ns(
-            "{discard,secure-discard,zero,format,sanitize}",
-            "time taken to erase everything by this method",
-        ),
-        MetricInfo::rate(
-            "age",
-            "random writes of small blocks at depth 8: the last five rounds of ageing",
-        ),
-        MetricInfo::bytes("trimmed", "free space that the file system discarded"),
-    ]],
+    metrics: &[&[ERASE_TIME, AGE, TRIMMED]],
     answer: answer::answer,
     conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
+
+const ERASE_TIME: MetricInfo = MetricInfo::ns(
+    "{discard,secure-discard,zero,format,sanitize}",
+    "time taken to erase everything by this method",
+);
+const AGE: MetricInfo = MetricInfo::rate(
+    "age",
+    "random writes of small blocks at depth 8: the last five rounds of ageing",
+);
+const TRIMMED: MetricInfo =
+    MetricInfo::bytes("trimmed", "free space that the file system discarded");
 
 /// The task.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +142,7 @@ impl Prepare {
     fn trim(&self, session: &mut Session<'_>, seen: &mut Vec<Verdict>) -> Result<(), MethodError> {
         self.only_trims()?;
         let bytes = session.prepare("trim", Preparation::TrimFree)?.bytes;
-        session.put(MetricKey::parse("trimmed"), Unit::Bytes, Some(bytes as f64));
+        session.put(TRIMMED, Some(bytes as f64));
         let text = match bytes {
             0 => "the file system reports 0 bytes discarded: all free space was trimmed before or \
                   it did not try"
@@ -183,8 +181,7 @@ fn erase(
     session.set_state(State::Unknown);
     let erase = Preparation::Erase { region: whole.everything, how };
     let done = session.prepare(how.name(), erase)?;
-    let key = MetricKey::parse(how.name());
-    session.put(key, Unit::Nanoseconds, Some(done.elapsed_ns as f64));
+    session.put_member(ERASE_TIME, &[&how.name()], Some(done.elapsed_ns as f64));
     let released = done.released.filter(|r| r.looked_bytes > 0);
     let kept = released.map_or(0, |r| r.kept_bytes);
     // Blocks full of zeroes are mapped, unless the drive unmaps them.
@@ -247,7 +244,7 @@ fn until_steady(
         bytes: (ROUND_SHARE * f64::from(ROUNDS_MAX) * whole.bytes() as f64) as u64,
         ..Budget::default()
     };
-    session.budget(AGE, budget, |session| {
+    session.budget(AGE.name, budget, |session| {
         session.rounds(ROUNDS_MAX, None, |session, round| {
             let w = TestRegion::replicate(&age(whole), round);
             let measurement = session.moment(&w, round)?;
@@ -261,7 +258,7 @@ fn until_steady(
     })?;
     let rounds = rates.len();
     let settled = &rates[rounds.saturating_sub(WINDOW)..];
-    session.put_rates(MetricKey::parse(AGE), settled);
+    session.put_rates(AGE, settled);
     session.set_state(State::Used);
     let times = ROUND_SHARE * rounds as f64;
     let (kind, text) = if steady {
@@ -274,7 +271,7 @@ fn until_steady(
 }
 
 fn age(whole: &Whole) -> Workload {
-    let mut w = whole.random(AGE, Mix::WRITE, whole.test_region.small, 1.0, 9);
+    let mut w = whole.random(AGE.name, Mix::WRITE, whole.test_region.small, 1.0, 9);
     let small = u64::from(whole.test_region.small);
     let bytes = ((whole.bytes() as f64 * ROUND_SHARE) as u64 / small).max(1) * small;
     (w.depth, w.stop) = (DEPTH, Stop { bytes: Some(bytes), ..Stop::default() });
@@ -330,7 +327,7 @@ mod tests {
     #[test]
     fn ageing_writes_random_tenths_until_steady_in_at_least_ten_rounds() {
         let (fake, _) = prepared(State::Used);
-        let rounds: Vec<_> = fake.issued.iter().filter(|w| w.name == AGE).collect();
+        let rounds: Vec<_> = fake.issued.iter().filter(|w| w.name == AGE.name).collect();
         assert!((10..=30).contains(&rounds.len()), "{}", rounds.len());
         for w in &rounds {
             let bytes = w.stop.bytes.expect("bounded by bytes");

@@ -32,7 +32,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     };
     let mut draft = Draft::new(out, "How fast is the drive, and can the numbers be believed?");
     for (label, metric) in found.into_iter().flatten() {
-        draft = draft.tile(label, &metric.name, Better::Higher);
+        draft = draft.tile(label, metric, Better::Higher);
     }
     let tiles = draft.tiles().to_vec();
     let limits: Vec<(&Tile, &Verdict)> = tiles.iter().filter_map(|t| bound(out, t)).collect();

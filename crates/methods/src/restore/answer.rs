@@ -1,5 +1,6 @@
 //! The answer of `restore`: the time, and the slowest part.
 
+use super::{PROCESSOR, RATE, SOURCE, TIME, WRITE, WRITTEN};
 use record::{Answer, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::Draft;
@@ -8,8 +9,8 @@ use workload::units::{decimal, duration};
 /// The answer: the time, and the slowest part.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How long does writing the image take?");
-    let written = decimal(draft.value("restore-written")? as u64);
-    let seconds = duration(draft.value("restore-time")? / 1e9);
+    let written = decimal(draft.value(WRITTEN)? as u64);
+    let seconds = duration(draft.value(TIME)? / 1e9);
     let bound = match out.verdicts.first().map(|verdict| &verdict.kind) {
         Some(VerdictKind::Source) => "; the source is the limit.",
         Some(VerdictKind::Cpu) => "; the processor is the limit.",
@@ -17,16 +18,16 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         _ => ".",
     };
     let chart = Chart::bars("Rates of the overlapping parts", Unit::BytesPerSecond)
-        .source("restore-source", "source")
-        .source("restore-processor", "processor")
-        .source("restore-write", "drive");
+        .source(SOURCE, "source")
+        .source(PROCESSOR, "processor")
+        .source(WRITE, "drive");
     draft
-        .tile("Time", "restore-time", Better::Lower)
-        .tile("Rate", "restore-rate", Better::Higher)
-        .tile("Written", "restore-written", Better::Neither)
-        .tile("Source", "restore-source", Better::Higher)
-        .tile("Processor", "restore-processor", Better::Higher)
-        .tile("Drive", "restore-write", Better::Higher)
+        .tile("Time", TIME, Better::Lower)
+        .tile("Rate", RATE, Better::Higher)
+        .tile("Written", WRITTEN, Better::Neither)
+        .tile("Source", SOURCE, Better::Higher)
+        .tile("Processor", PROCESSOR, Better::Higher)
+        .tile("Drive", WRITE, Better::Higher)
         .chart(chart)
         .say(format!("{written} in {seconds}{bound}"), None)
 }

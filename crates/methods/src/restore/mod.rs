@@ -70,24 +70,28 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ignores: &[Common::Time, Common::Replicates],
     options: &[&IMAGE],
     primary: &["restore-time", "restore-{source,processor,write}"],
-    metrics: &[&METRICS],
+    metrics: &[&[TIME, RATE, WRITTEN, PARTS, IMAGE_BYTES, IMAGE_RATIO]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 6] = [
-    MetricInfo::ns("restore-time", "from the first read to the end of the flush"),
-    MetricInfo::rate("restore-rate", "bytes of the target over `restore-time`"),
-    MetricInfo::bytes("restore-written", "bytes written to the target"),
-    MetricInfo::rate(
-        "restore-{source,processor,write}",
-        "bytes of the target over the time in which this part worked",
-    ),
-    MetricInfo::bytes("restore-image", "bytes read from the image"),
-    MetricInfo::number("restore-image.ratio", "bytes of the image over bytes written"),
-];
+const TIME: MetricInfo =
+    MetricInfo::ns("restore-time", "from the first read to the end of the flush");
+const RATE: MetricInfo =
+    MetricInfo::rate("restore-rate", "bytes of the target over `restore-time`");
+const WRITTEN: MetricInfo = MetricInfo::bytes("restore-written", "bytes written to the target");
+const PARTS: MetricInfo = MetricInfo::rate(
+    "restore-{source,processor,write}",
+    "bytes of the target over the time in which this part worked",
+);
+const IMAGE_BYTES: MetricInfo = MetricInfo::bytes("restore-image", "bytes read from the image");
+const IMAGE_RATIO: MetricInfo =
+    MetricInfo::number("restore-image.ratio", "bytes of the image over bytes written");
+const SOURCE: MetricInfo = PARTS.named("restore-source");
+const PROCESSOR: MetricInfo = PARTS.named("restore-processor");
+const WRITE: MetricInfo = PARTS.named("restore-write");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let file: Arc<dyn ImageFile> = match options.get(&IMAGE) {
@@ -228,16 +232,15 @@ fn publish(session: &mut Session<'_>, moved: &Moved, spent: Spent, elapsed_ns: u
     let rate = |ns: u64| (ns > 0 && written > 0.0).then(|| written * 1e9 / ns as f64);
     // Time spent waiting for the source or the processor is on their own clock.
     let elapsed_ns = elapsed_ns.max(spent.elapsed_ns);
-    let mut put = |name: &str, unit, value| session.put(MetricKey::parse(name), unit, value);
-    put("restore-time", Unit::Nanoseconds, Some(elapsed_ns as f64));
-    put("restore-rate", Unit::BytesPerSecond, rate(elapsed_ns));
-    put("restore-written", Unit::Bytes, Some(written));
-    put("restore-write", Unit::BytesPerSecond, rate(moved.busy_ns));
-    put("restore-source", Unit::BytesPerSecond, rate(spent.source_ns));
-    put("restore-processor", Unit::BytesPerSecond, rate(spent.processor_ns));
+    session.put(TIME, Some(elapsed_ns as f64));
+    session.put(RATE, rate(elapsed_ns));
+    session.put(WRITTEN, Some(written));
+    session.put(WRITE, rate(moved.busy_ns));
+    session.put(SOURCE, rate(spent.source_ns));
+    session.put(PROCESSOR, rate(spent.processor_ns));
     let image = Some(spent.image_bytes as f64).filter(|bytes| *bytes > 0.0);
-    put("restore-image", Unit::Bytes, image);
-    put("restore-image.ratio", Unit::Number, image.filter(|_| written > 0.0).map(|b| b / written));
+    session.put(IMAGE_BYTES, image);
+    session.put(IMAGE_RATIO, image.filter(|_| written > 0.0).map(|bytes| bytes / written));
 }
 
 /// The error of a broken image; `why` contains the position.

@@ -1,6 +1,7 @@
 //! The verdict of `restore`: which part is the limit.
 
-use record::{Evidence, Unit, Verdict, VerdictKind};
+use super::{PROCESSOR, RATE, SOURCE, WRITE};
+use record::{Evidence, MetricInfo, Unit, Verdict, VerdictKind};
 use script::Outcome;
 use script::draft::rate;
 
@@ -8,10 +9,10 @@ use script::draft::rate;
 const CLEAR: f64 = 1.1;
 
 /// A part: its metric, its name in a sentence, the conclusion.
-const PARTS: [(&str, &str, VerdictKind); 3] = [
-    ("restore-source", "source", VerdictKind::Source),
-    ("restore-processor", "processor", VerdictKind::Cpu),
-    ("restore-write", "drive", VerdictKind::Writes),
+const PARTS: [(MetricInfo, &str, VerdictKind); 3] = [
+    (SOURCE, "source", VerdictKind::Source),
+    (PROCESSOR, "processor", VerdictKind::Cpu),
+    (WRITE, "drive", VerdictKind::Writes),
 ];
 
 /// The known rates, slowest first.
@@ -41,5 +42,5 @@ pub(super) fn verdict(out: &Outcome) -> Verdict {
     };
     let of_part =
         |(value, part): &(f64, usize)| Evidence::new(PARTS[*part].1, *value, Unit::BytesPerSecond);
-    Verdict::new(kind, text).with_evidence(rates.iter().map(of_part)).explaining("restore-rate")
+    Verdict::new(kind, text).with_evidence(rates.iter().map(of_part)).explaining(RATE)
 }

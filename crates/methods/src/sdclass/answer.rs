@@ -1,5 +1,6 @@
 //! The answer of `sdclass`: the classes met here.
 
+use super::{RANDOM, READ, WRITE};
 use record::{Answer, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::Draft;
@@ -11,23 +12,25 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         Some((met, missed)) => (format!("{met}."), Some(format!(" {missed}"))),
         None => (verdict.text.clone(), None),
     };
+    let [small, large] = ["64KiB", "512KiB"].map(|unit| WRITE.member(&[&unit]));
+    let random = |direction: &str, depth: u32| RANDOM.member(&[&direction, &depth]);
     let rates =
         Chart::bars("Rates that the Speed, UHS and Video classes count", Unit::BytesPerSecond)
-            .source("sdclass-write-64KiB", "written in 64 KiB")
-            .source("sdclass-write-512KiB", "written in 512 KiB")
-            .source("sdclass-read", "read in 512 KiB");
+            .source(&small, "written in 64 KiB")
+            .source(&large, "written in 512 KiB")
+            .source(READ, "read in 512 KiB");
     let operations = Chart::bars("Operations that A1 and A2 count", Unit::Iops)
-        .source("sdclass-rand-read-q1", "reads, one at a time")
-        .source("sdclass-rand-write-q1", "writes, one at a time")
-        .source("sdclass-rand-read-q32", "reads, 32 at a time")
-        .source("sdclass-rand-write-q32", "writes, 32 at a time");
+        .source(random("read", 1), "reads, one at a time")
+        .source(random("write", 1), "writes, one at a time")
+        .source(random("read", 32), "reads, 32 at a time")
+        .source(random("write", 32), "writes, 32 at a time");
     Draft::new(out, "Which speed class does the card meet on this host?")
-        .tile("Slowest 4 MiB written", "sdclass-write-512KiB", Better::Higher)
-        .tile("Same, in 64 KiB", "sdclass-write-64KiB", Better::Higher)
-        .tile("Random reads, one at a time", "sdclass-rand-read-q1", Better::Higher)
-        .tile("Random writes, one at a time", "sdclass-rand-write-q1", Better::Higher)
-        .tile("Random reads, 32 at a time", "sdclass-rand-read-q32", Better::Higher)
-        .tile("Random writes, 32 at a time", "sdclass-rand-write-q32", Better::Higher)
+        .tile("Slowest 4 MiB written", large, Better::Higher)
+        .tile("Same, in 64 KiB", small, Better::Higher)
+        .tile("Random reads, one at a time", random("read", 1), Better::Higher)
+        .tile("Random writes, one at a time", random("write", 1), Better::Higher)
+        .tile("Random reads, 32 at a time", random("read", 32), Better::Higher)
+        .tile("Random writes, 32 at a time", random("write", 32), Better::Higher)
         .chart(rates)
         .chart(operations)
         .say(sentence, more)

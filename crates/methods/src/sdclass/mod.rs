@@ -60,29 +60,28 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "256 MiB, and up to half of that at random",
     ignores: &[Common::Replicates],
     primary: &["sdclass-write-{64KiB,512KiB}", "sdclass-read", "sdclass-rand-{read,write}-q{1,32}"],
-    metrics: &[&METRICS],
+    metrics: &[&[WRITE, LONGEST_WRITE, READ, RANDOM, CLASS]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 5] = [
-    MetricInfo::rate(
-        "sdclass-write-{64KiB,512KiB}",
-        "the slowest 4 MiB written sequentially in units of this size",
-    ),
-    MetricInfo::ns("sdclass-write-{64KiB,512KiB}.max", "the slowest of these units"),
-    MetricInfo::rate("sdclass-read", "256 random reads of 512 KiB"),
-    MetricInfo::iops(
-        "sdclass-rand-{read,write}-q{1,32}",
-        "random 4 KiB over 256 MiB, at this queue depth",
-    ),
-    MetricInfo::number(
-        "sdclass-{speed,uhs,video,application}",
-        "number of the highest class met (10 for C10, 3 for U3, 30 for V30, 1 for A1); 0 for none",
-    ),
-];
+const WRITE: MetricInfo = MetricInfo::rate(
+    "sdclass-write-{64KiB,512KiB}",
+    "the slowest 4 MiB written sequentially in units of this size",
+);
+const LONGEST_WRITE: MetricInfo =
+    MetricInfo::ns("sdclass-write-{64KiB,512KiB}.max", "the slowest of these units");
+const READ: MetricInfo = MetricInfo::rate("sdclass-read", "256 random reads of 512 KiB");
+const RANDOM: MetricInfo = MetricInfo::iops(
+    "sdclass-rand-{read,write}-q{1,32}",
+    "random 4 KiB over 256 MiB, at this queue depth",
+);
+const CLASS: MetricInfo = MetricInfo::number(
+    "sdclass-{speed,uhs,video,application}",
+    "number of the highest class met (10 for C10, 3 for U3, 30 for V30, 1 for A1); 0 for none",
+);
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let size = options.size.unwrap_or(AREA).min(AREA);
@@ -112,22 +111,21 @@ fn measure(
     let mut measured = Measured::default();
     for (i, unit) in [SMALL_UNIT, LARGE_UNIT].into_iter().enumerate() {
         let region = Region { start: i as u64 * half, bytes: half };
-        let key = MetricKey::of_words(&[&"sdclass", &"write", &record::size_word(unit)]);
+        let key = WRITE.member(&[&record::size_word(unit)]);
         let written = in_order(session, &key, region, unit, options.seed)?;
         measured.write[i] = written.slowest_window;
         measured.busy_ns[i] = written.slowest_unit_ns;
-        session.put(key.clone(), Unit::BytesPerSecond, Some(written.slowest_window));
-        let longest = key.with(record::Statistic::Max);
-        session.put(longest, Unit::Nanoseconds, Some(written.slowest_unit_ns as f64));
+        session.put_value(key.clone(), WRITE.unit, Some(written.slowest_window));
+        let longest = Some(written.slowest_unit_ns as f64);
+        session.put_value(key.with(record::Statistic::Max), LONGEST_WRITE.unit, longest);
     }
     let area = Region::first(2 * half);
-    let mut reads =
-        Workload::new("sdclass-read", Pattern::Uniform, Mix::READ, LARGE_UNIT as u32, area);
+    let mut reads = Workload::new(READ, Pattern::Uniform, Mix::READ, LARGE_UNIT as u32, area);
     (reads.stop.ops, reads.seed) = (Some(READS), test_region.seed_of(1));
     reads.stop.bytes = Some(READS * LARGE_UNIT);
     let m = session.probe(&reads, 0)?;
     measured.read = m.throughput(None).unwrap_or(0.0);
-    session.put(MetricKey::parse("sdclass-read"), Unit::BytesPerSecond, Some(measured.read));
+    session.put(READ, Some(measured.read));
     let seconds = RANDOM_SECONDS * test_region.seconds / SECONDS;
     for (i, depth) in DEPTHS.into_iter().enumerate() {
         for kind in [OpKind::Read, OpKind::Write] {
@@ -135,12 +133,11 @@ fn measure(
             let m = session.probe(&w, 0)?;
             let iops = m.iops(Some(kind)).unwrap_or(0.0);
             measured.random[i][usize::from(kind == OpKind::Write)] = iops;
-            session.put(MetricKey::parse(&w.name), Unit::Iops, Some(iops));
+            session.put_member(RANDOM, &[&kind.name(), &depth], Some(iops));
         }
     }
     for (name, number) in measured.classes() {
-        let key = MetricKey::of_words(&[&"sdclass", &name]);
-        session.put(key, Unit::Number, Some(f64::from(number)));
+        session.put_member(CLASS, &[&name], Some(f64::from(number)));
     }
     session.conclude(vec![verdict::verdict(&measured)]);
     session.checkpoint();
@@ -148,8 +145,8 @@ fn measure(
 }
 
 fn random(kind: OpKind, depth: u32, area: Region, seconds: f64, seed: u64) -> Workload {
-    let name = format!("sdclass-rand-{}-q{depth}", kind.name());
-    let mut w = Workload::new(name, Pattern::Uniform, Mix::from_kind(kind), 4096, area);
+    let key = RANDOM.member(&[&kind.name(), &depth]);
+    let mut w = Workload::new(key, Pattern::Uniform, Mix::from_kind(kind), 4096, area);
     (w.depth, w.seed) = (depth, seed);
     w.stop = Stop::after_seconds(seconds);
     if kind == OpKind::Write {

@@ -1,5 +1,6 @@
 //! The verdict of `sdclass`: the classes that the card meets on this host.
 
+use super::CLASS;
 use super::classes::Measured;
 use record::{Evidence, Unit, Verdict, VerdictKind};
 
@@ -29,5 +30,5 @@ pub(super) fn verdict(measured: &Measured) -> Verdict {
     let evidence = evidence.map(|(name, value, unit)| Evidence::new(name, value, unit));
     let verdict = Verdict::new(VerdictKind::Grade, text).with_evidence(evidence);
     let classes = ["speed", "uhs", "video", "application"];
-    classes.iter().fold(verdict, |verdict, name| verdict.explaining(format!("sdclass-{name}")))
+    classes.iter().fold(verdict, |verdict, name| verdict.explaining(CLASS.member(&[name])))
 }

@@ -1,15 +1,14 @@
 //! Answers of the SNIA tests: the steady-state value, and the round in which it was reached.
 
-use record::Statistic::{
-    End, FirstRound, Max, P99, Plateau, PlateauRound, Pts, PtsRound, Recovery,
-};
+use record::Statistic::{End, FirstRound, Max, P99, P999, Plateau, PlateauRound, Pts, PtsRound};
 use record::{
-    Answer, Axis, Band, Better, Chart, Metric, MetricKey, Places, Statistic, Unit, size_word,
+    Answer, Axis, Band, Better, Chart, Metric, MetricInfo, MetricKey, Places, Unit, size_word,
 };
 use workload::units::{binary, duration, latency as time};
 
+use super::{dirth, hir, iops, latency, throughput, wsat, xsr};
 use script::Outcome;
-use script::draft::{Draft, count, name_of, rate};
+use script::draft::{Draft, count, rate};
 
 /// Half height of the band drawn around the mean of a steady window, as a share of that mean. The
 /// specification limits the range of the window to twice this share (20%), not each value to it.
@@ -17,7 +16,8 @@ const PTS_BAND: f64 = 0.1;
 
 /// The round in which the test reached steady state: the plateau's, or else the specification's.
 fn reached(draft: &Draft<'_>, test: &str) -> Option<f64> {
-    draft.part(test, PlateauRound).or(draft.part(test, PtsRound))
+    let test = MetricKey::parse(test);
+    draft.part(&test, PlateauRound).or(draft.part(&test, PtsRound))
 }
 
 /// The continuation that names the steady round, after a word: `, reached in round 14.`
@@ -30,17 +30,16 @@ fn when(draft: &Draft<'_>, test: &str, word: &str) -> String {
 
 /// The cells of a test: block size, percentage of reads and metric, smaller blocks and more reads
 /// first.
-fn cells(out: &Outcome, test: &str) -> Vec<(u64, u32, String)> {
-    let pattern = format!("{test}-{{size}}-r{{percent}}");
-    let cells = out.family(&pattern).map(|(m, at)| (at.bytes(0), at.number(1), m.name.clone()));
+fn cells(out: &Outcome, family: MetricInfo) -> Vec<(u64, u32, MetricKey)> {
+    let cells = out.family(family).map(|(m, at)| (at.bytes(0), at.number(1), m.key()));
     let mut cells: Vec<_> = cells.collect();
     cells.sort_by_key(|(bytes, reads, _)| (*bytes, std::cmp::Reverse(*reads)));
     cells
 }
 
 /// The smallest measured block size of at least 4 KiB with this percentage of reads.
-fn cell(out: &Outcome, test: &str, reads: u32) -> Option<(u64, String)> {
-    let of_share = cells(out, test).into_iter().filter(|cell| cell.1 == reads);
+fn cell(out: &Outcome, family: MetricInfo, reads: u32) -> Option<(u64, MetricKey)> {
+    let of_share = cells(out, family).into_iter().filter(|cell| cell.1 == reads);
     of_share.map(|(bytes, _, key)| (bytes, key)).find(|(bytes, _)| *bytes >= 4096)
 }
 
@@ -51,7 +50,7 @@ fn rounds(
     test: &str,
     title: &str,
     unit: Unit,
-    cells: &[(String, String)],
+    cells: &[(MetricKey, String)],
 ) -> Chart {
     let mut chart = Chart::lines(title, Axis::Round, unit)
         .sources(cells.iter().map(|(key, label)| (format!("{key}-rounds"), label)));
@@ -59,7 +58,7 @@ fn rounds(
     if let Some(end) = reached(draft, test) {
         let x = Some([end - window + 0.5, end + 0.5]);
         chart.bands.push(Band { label: "steady window".into(), x, y: None });
-        for (key, _) in cells.iter().filter(|(key, _)| key.starts_with(test)) {
+        for (key, _) in cells.iter().filter(|(key, _)| key.to_string().starts_with(test)) {
             let mean = draft.part(key, Plateau).or(draft.part(key, Pts));
             let range = mean.map(|m| [m * (1.0 - PTS_BAND), m * (1.0 + PTS_BAND)]);
             let one = cells.len() == 1;
@@ -71,121 +70,120 @@ fn rounds(
 }
 
 /// A heat map of a test's metrics by block size and share of reads.
-fn matrix(out: &Outcome, test: &str, title: &str, unit: Unit) -> Chart {
-    let chart = Chart::heatmap(title, Axis::ReadShare, unit);
-    cells(out, test).into_iter().fold(chart, |chart, (bytes, reads, key)| {
+fn matrix(out: &Outcome, family: MetricInfo, title: &str) -> Chart {
+    let chart = Chart::heatmap(title, Axis::ReadShare, family.unit);
+    cells(out, family).into_iter().fold(chart, |chart, (bytes, reads, key)| {
         chart.grouped(binary(bytes), key, format!("{reads}% reads"))
     })
 }
 
 /// The answer of `snia-iops`.
 pub(super) fn iops(out: &Outcome) -> Option<Answer> {
-    const TEST: &str = "snia-iops";
+    use iops::{CELLS, NAME};
     let draft = Draft::new(out, "How many IOPS does the drive reach in steady state?");
-    let (bytes, writes) = cell(out, TEST, 0)?;
+    let (bytes, writes) = cell(out, CELLS, 0)?;
     let sentence = format!("{} random-write IOPS in steady state", count(draft.value(&writes)?));
-    let more = when(&draft, TEST, "reached");
-    let tracked: Vec<(String, String)> = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)]
-        .into_iter()
-        .map(|(reads, size): (u32, u64)| {
-            let key = MetricKey::of_words(&[&TEST, &size_word(size), &format_args!("r{reads}")]);
-            (key.to_string(), format!("{}, {reads}% reads", binary(size)))
-        })
-        .collect();
-    let chart = rounds(&draft, TEST, "Operations per second by round", Unit::Iops, &tracked);
+    let more = when(&draft, NAME, "reached");
+    let tracked =
+        [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)].map(|(reads, size): (u32, u64)| {
+            let key = CELLS.member(&[&size_word(size), &reads]);
+            (key, format!("{}, {reads}% reads", binary(size)))
+        });
+    let chart = rounds(&draft, NAME, "Operations per second by round", Unit::Iops, &tracked);
     let label = |share: &str| format!("{} {share}", binary(bytes));
     let mut draft = draft.tile(&label("writes"), &writes, Better::Higher);
     for (reads, words) in [(100, "reads"), (65, "65% reads")] {
-        if let Some((_, key)) = cell(out, TEST, reads) {
+        if let Some((_, key)) = cell(out, CELLS, reads) {
             draft = draft.tile(&label(words), &key, Better::Higher);
         }
     }
     draft
         .tile("64 KiB, 65% reads", &tracked[1].0, Better::Higher)
         .tile("1 MiB reads", &tracked[2].0, Better::Higher)
-        .tile("Writes, first round", &name_of(&writes, FirstRound), Better::Neither)
+        .tile("Writes, first round", writes.with(FirstRound), Better::Neither)
         .chart(chart)
-        .chart(matrix(out, TEST, "Operations per second by size and share of reads", Unit::Iops))
+        .chart(matrix(out, CELLS, "Operations per second by size and share of reads"))
         .say(sentence, [more])
 }
 
 /// The answer of `snia-throughput`.
 pub(super) fn throughput(out: &Outcome) -> Option<Answer> {
-    const TEST: &str = "snia-throughput";
+    use throughput::{CELLS, NAME};
     let draft = Draft::new(out, "How fast are large blocks in steady state?");
     let largest = |reads: u32| {
-        let of_share = cells(out, TEST).into_iter().filter(|cell| cell.1 == reads);
+        let of_share = cells(out, CELLS).into_iter().filter(|cell| cell.1 == reads);
         of_share.map(|(bytes, _, key)| (bytes, key)).next_back()
     };
     let (size, writes) = largest(0)?;
     // Each size has its own rounds; the sentence is about the largest.
-    let test = MetricKey::of_words(&[&TEST, &size_word(size)]).to_string();
+    let test = MetricKey::of_words(&[&NAME, &size_word(size)]);
     let reads = largest(100).map(|(_, key)| key);
-    let both = reads.as_deref().and_then(|key| draft.value(key));
+    let both = reads.as_ref().and_then(|key| draft.value(key));
     let both = both.map(|r| format!("Reads {}, writes ", rate(r))).unwrap_or("Writes ".into());
     let sentence = format!("{both}{} in steady state", rate(draft.value(&writes)?));
     let mut draft = draft.tile(&format!("{} writes", binary(size)), &writes, Better::Higher);
     if let Some(reads) = &reads {
         draft = draft.tile(&format!("{} reads", binary(size)), reads, Better::Higher);
     }
-    let draft = draft.tile("Writes, first round", &name_of(&writes, FirstRound), Better::Neither);
+    let draft = draft.tile("Writes, first round", writes.with(FirstRound), Better::Neither);
     let plateau = draft.part(&test, PlateauRound).map_or(PtsRound, |_| PlateauRound);
-    let draft = draft.tile("Steady in round", &name_of(&test, plateau), Better::Lower);
-    let cells: Vec<(String, String)> = out
+    let draft = draft.tile("Steady in round", test.clone().with(plateau), Better::Lower);
+    let cells: Vec<(MetricKey, String)> = out
         .series
         .iter()
         .filter_map(|series| {
             let at = Places::parse("snia-throughput-{size}-r{percent}-rounds", &series.name)?;
             let side = if at.number(1) == 0 { "writes" } else { "reads" };
-            let key = MetricKey::of_words(&[&TEST, &at.word(0), &format_args!("r{}", at.word(1))]);
-            Some((key.to_string(), format!("{} {side}", binary(at.bytes(0)))))
+            let key = CELLS.member(&[&at.word(0), &at.word(1)]);
+            Some((key, format!("{} {side}", binary(at.bytes(0)))))
         })
         .collect();
-    let unit = Unit::BytesPerSecond;
-    let chart = rounds(&draft, &test, "Speed by round", unit, &cells);
+    let test = test.to_string();
+    let chart = rounds(&draft, &test, "Speed by round", CELLS.unit, &cells);
     let more = when(&draft, &test, "reached");
-    let matrix = matrix(out, TEST, "Speed by size and direction", unit);
-    draft.chart(chart).chart(matrix).say(sentence, [more])
+    draft
+        .chart(chart)
+        .chart(matrix(out, CELLS, "Speed by size and direction"))
+        .say(sentence, [more])
 }
 
 /// The answer of `snia-latency`.
 pub(super) fn latency(out: &Outcome) -> Option<Answer> {
-    const TEST: &str = "snia-latency";
-    const DISTRIBUTION: &str = "snia-latency-distribution";
+    use latency::{CELLS, NAME, distribution};
     let draft = Draft::new(out, "How long does a single operation take in steady state?");
-    let (bytes, writes) = cell(out, TEST, 0)?;
-    let reads = cell(out, TEST, 100).map(|(_, key)| key);
+    let (bytes, writes) = cell(out, CELLS, 0)?;
+    let reads = cell(out, CELLS, 100).map(|(_, key)| key);
     let size = binary(bytes);
-    let read = reads.as_deref().and_then(|key| draft.value(key));
+    let read = reads.as_ref().and_then(|key| draft.value(key));
     let read = read.map(|ns| format!(", a read {}", time(ns))).unwrap_or_default();
     let sentence = format!("A {size} write takes {}{read}", time(draft.value(&writes)?));
-    let tail = draft.part(DISTRIBUTION, P99);
+    let tail = draft.part(distribution(), P99);
     let more = tail.map(|ns| format!("; 1 write in 100 takes over {}.", time(ns)));
-    let cells: Vec<(String, String)> = [(0, "writes"), (65, "65% reads"), (100, "reads")]
+    let cells: Vec<(MetricKey, String)> = [(0, "writes"), (65, "65% reads"), (100, "reads")]
         .into_iter()
-        .filter_map(|(reads, label)| Some((cell(out, TEST, reads)?.1, label.to_string())))
+        .filter_map(|(reads, label)| Some((cell(out, CELLS, reads)?.1, label.to_string())))
         .collect();
-    let unit = Unit::Nanoseconds;
-    let chart = rounds(&draft, TEST, &format!("Mean latency of {size} by round"), unit, &cells);
+    let title = format!("Mean latency of {size} by round");
+    let chart = rounds(&draft, NAME, &title, CELLS.unit, &cells);
     let mut draft = draft.tile(&format!("{size} write"), &writes, Better::Lower);
     if let Some(reads) = &reads {
         draft = draft.tile(&format!("{size} read"), reads, Better::Lower);
     }
     draft
-        .tile("99% of writes within", &name_of(DISTRIBUTION, P99), Better::Lower)
-        .tile("99.9% of writes within", &name_of(DISTRIBUTION, Statistic::P999), Better::Lower)
-        .tile("Longest write", &name_of(DISTRIBUTION, Max), Better::Lower)
-        .tile("Write, first round", &name_of(&writes, FirstRound), Better::Neither)
+        .tile("99% of writes within", distribution().with(P99), Better::Lower)
+        .tile("99.9% of writes within", distribution().with(P999), Better::Lower)
+        .tile("Longest write", distribution().with(Max), Better::Lower)
+        .tile("Write, first round", writes.with(FirstRound), Better::Neither)
         .chart(chart)
-        .chart(matrix(out, TEST, "Mean latency by size and share of reads", unit))
+        .chart(matrix(out, CELLS, "Mean latency by size and share of reads"))
         .say(sentence, more)
 }
 
 /// The answer of `snia-wsat`.
 pub(super) fn wsat(out: &Outcome) -> Option<Answer> {
-    const TEST: &str = "snia-wsat";
+    use wsat::{CELLS, NAME};
     let draft = Draft::new(out, "How fast are random writes once the drive is saturated?");
-    let (_, key) = cell(out, TEST, 0)?;
+    let (_, key) = cell(out, CELLS, 0)?;
     let steady = draft.value(&key)?;
     let first = draft.part(&key, FirstRound);
     let sentence = match first {
@@ -194,7 +192,7 @@ pub(super) fn wsat(out: &Outcome) -> Option<Answer> {
         }
         _ => format!("{} random-write IOPS from the first minute", count(steady)),
     };
-    let round = when(&draft, TEST, "steady");
+    let round = when(&draft, NAME, "steady");
     let series = draft.series(&format!("{key}-rounds"));
     let axis = if series.is_some_and(|series| series.column("written").is_some()) {
         Axis::BytesWritten
@@ -206,20 +204,20 @@ pub(super) fn wsat(out: &Outcome) -> Option<Answer> {
         .level(format!("{} IOPS", count(steady)), steady, None);
     draft
         .tile("Saturated", &key, Better::Higher)
-        .tile("First minute", &name_of(&key, FirstRound), Better::Higher)
-        .tile("Steady state by the specification", &name_of(&key, Pts), Better::Higher)
-        .tile("Plateau", &name_of(&key, Plateau), Better::Higher)
-        .tile("Round of the plateau", &name_of(TEST, PlateauRound), Better::Lower)
+        .tile("First minute", key.clone().with(FirstRound), Better::Higher)
+        .tile("Steady state by the specification", key.clone().with(Pts), Better::Higher)
+        .tile("Plateau", key.with(Plateau), Better::Higher)
+        .tile("Round of the plateau", MetricKey::parse(NAME).with(PlateauRound), Better::Lower)
         .chart(chart)
         .say(sentence, [round])
 }
 
 /// The answer of `snia-hir`.
 pub(super) fn hir(out: &Outcome) -> Option<Answer> {
-    const STEADY: &str = "snia-hir-steady";
+    use hir::{NAME, STEADY, THEN_NONE, WAIT};
     let draft = Draft::new(out, "Do short idle periods help the drive?");
     let steady = draft.value(STEADY)?;
-    let waits = out.family("snia-hir-wait-{time}").map(|(m, at)| (m, at.seconds(0)));
+    let waits = out.family(WAIT).map(|(m, at)| (m, at.seconds(0)));
     let waits: Vec<(&Metric, f64)> = waits.collect();
     let best = waits.iter().filter_map(|(m, s)| Some((*s, m.value?)));
     let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
@@ -234,32 +232,30 @@ pub(super) fn hir(out: &Outcome) -> Option<Answer> {
         None => format!("{} random-write IOPS in steady state", count(steady)),
     };
     let title = "Random writes after each idle time";
-    let then_none = waits.iter().map(|(m, at)| (format!("{}-then-none", m.name), *at));
+    let then_none = out.family(THEN_NONE).map(|(m, at)| (&m.name, at.seconds(0)));
     let chart = Chart::points(title, Axis::Rest, Unit::Iops)
         .level("no idle time", steady, None)
         .joined("after idle time", waits.iter().map(|(m, at)| (&m.name, *at)))
         .joined("afterwards, no idle time", then_none);
     let draft = draft.tile("No idle time", STEADY, Better::Higher);
     let draft = waits.iter().fold(draft, |draft, (metric, at)| {
-        draft.tile(&format!("After {at:.0} s idle"), &metric.name, Better::Higher)
+        draft.tile(&format!("After {at:.0} s idle"), *metric, Better::Higher)
     });
-    let steady = vec![(STEADY.to_string(), "random writes".to_string())];
+    let steady = [(STEADY.into(), "random writes".to_string())];
     let title = "Random writes without idle time, by round";
-    let rounds = rounds(&draft, "snia-hir", title, Unit::Iops, &steady);
+    let rounds = rounds(&draft, NAME, title, Unit::Iops, &steady);
     draft.chart(chart).chart(rounds).say(sentence, None)
 }
 
 /// The answer of `snia-xsr`.
 pub(super) fn xsr(out: &Outcome) -> Option<Answer> {
-    const PARTS: [(&str, &str); 3] = [
-        ("snia-xsr-sequential-before", "sequential, before"),
-        ("snia-xsr-random", "random"),
-        ("snia-xsr-sequential-after", "sequential, after"),
-    ];
+    use xsr::{AFTER, BEFORE, RANDOM, RECOVERY};
+    const PARTS: [(MetricInfo, &str); 3] =
+        [(BEFORE, "sequential, before"), (RANDOM, "random"), (AFTER, "sequential, after")];
     let draft = Draft::new(out, "How does the drive recover from another workload?");
-    let before = draft.value(PARTS[0].0)?;
-    let recovery = draft.part(PARTS[2].0, Recovery).map(|ns| ns / 1e9);
-    let after = draft.value(PARTS[2].0);
+    let before = draft.value(BEFORE)?;
+    let recovery = draft.value(RECOVERY).map(|ns| ns / 1e9);
+    let after = draft.value(AFTER);
     let sentence = match (recovery, after) {
         (Some(s), Some(_)) if s < 1.0 => "Sequential writes recover at once".to_string(),
         (Some(s), Some(_)) => {
@@ -278,11 +274,11 @@ pub(super) fn xsr(out: &Outcome) -> Option<Answer> {
     let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond).sources(PARTS);
     let bars = Chart::bars("Average of each part", Unit::BytesPerSecond).sources(PARTS);
     draft
-        .tile("Sequential, before", PARTS[0].0, Better::Higher)
-        .tile("Random", PARTS[1].0, Better::Higher)
-        .tile("Sequential, after", PARTS[2].0, Better::Higher)
-        .tile("Recovery time", &name_of(PARTS[2].0, Recovery), Better::Lower)
-        .tile("End of the random part", &name_of(PARTS[1].0, End), Better::Higher)
+        .tile("Sequential, before", BEFORE, Better::Higher)
+        .tile("Random", RANDOM, Better::Higher)
+        .tile("Sequential, after", AFTER, Better::Higher)
+        .tile("Recovery time", RECOVERY, Better::Lower)
+        .tile("End of the random part", RANDOM.with(End), Better::Higher)
         .chart_of_column(chart)
         .chart(bars)
         .say(sentence, [more])
@@ -290,50 +286,44 @@ pub(super) fn xsr(out: &Outcome) -> Option<Answer> {
 
 /// The answer of `snia-dirth`.
 pub(super) fn dirth(out: &Outcome) -> Option<Answer> {
-    const STEADY: &str = "snia-dirth-steady";
+    use dirth::{CELLS, NAME, RESPONSE, STEADY};
     let draft = Draft::new(out, "What do more jobs and deeper queues gain, and what do they cost?");
-    let cells: Vec<(u32, u32, String)> = out
-        .family("snia-dirth-t{jobs}-q{depth}")
-        .map(|(m, at)| (at.number(0), at.number(1), m.name.clone()))
-        .collect();
-    let most =
-        cells.iter().filter_map(|(jobs, depth, key)| Some((*jobs * *depth, draft.value(key)?)));
+    let cells: Vec<(u32, u32)> =
+        out.family(CELLS).map(|(_, at)| (at.number(0), at.number(1))).collect();
+    let most = cells.iter().filter_map(|(jobs, depth)| {
+        Some((jobs * depth, draft.value(CELLS.member(&[jobs, depth]))?))
+    });
     let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
     let steady = draft.value(STEADY)?;
-    let response = draft.value("snia-dirth-t1-q1.response");
+    let response = draft.value(RESPONSE.member(&[&1, &1]));
     let sentence = match most {
         Some((flying, iops)) => format!("{} IOPS at most, with {flying} in flight", count(iops)),
         None => format!("{} IOPS with 1024 in flight", count(steady)),
     };
-    let alone = draft.value("snia-dirth-t1-q1").zip(response);
+    let alone = draft.value(CELLS.member(&[&1, &1])).zip(response);
     let alone = alone.map(|(iops, ns)| format!("; {} at depth 1, {} each.", count(iops), time(ns)));
-    let map = |title: &str, unit, suffix: &str| {
-        cells.iter().fold(
-            Chart::heatmap(title, Axis::QueueDepth, unit),
-            |chart, (jobs, depth, key)| {
-                let s = if *jobs == 1 { "" } else { "s" };
-                chart.grouped(
-                    format!("{jobs} job{s}"),
-                    format!("{key}{suffix}"),
-                    format!("{depth} each"),
-                )
-            },
-        )
+    let map = |title: &str, family: MetricInfo| {
+        let chart = Chart::heatmap(title, Axis::QueueDepth, family.unit);
+        cells.iter().fold(chart, |chart, (jobs, depth)| {
+            let s = if *jobs == 1 { "" } else { "s" };
+            let key = family.member(&[jobs, depth]);
+            chart.grouped(format!("{jobs} job{s}"), key, format!("{depth} each"))
+        })
     };
     draft
-        .tile("32 jobs at depth 32", "snia-dirth-t32-q32", Better::Higher)
-        .tile("One job at depth 1", "snia-dirth-t1-q1", Better::Higher)
-        .tile("Response, one job at depth 1", "snia-dirth-t1-q1.response", Better::Lower)
-        .tile("Response, 32 jobs at depth 32", "snia-dirth-t32-q32.response", Better::Lower)
+        .tile("32 jobs at depth 32", CELLS.member(&[&32, &32]), Better::Higher)
+        .tile("One job at depth 1", CELLS.member(&[&1, &1]), Better::Higher)
+        .tile("Response, one job at depth 1", RESPONSE.member(&[&1, &1]), Better::Lower)
+        .tile("Response, 32 jobs at depth 32", RESPONSE.member(&[&32, &32]), Better::Lower)
         .tile("Steady rounds", STEADY, Better::Higher)
-        .chart(map("Operations per second by jobs and depth", Unit::Iops, ""))
-        .chart(map("Mean response time by jobs and depth", Unit::Nanoseconds, ".response"))
+        .chart(map("Operations per second by jobs and depth", CELLS))
+        .chart(map("Mean response time by jobs and depth", RESPONSE))
         .chart(rounds(
             &Draft::new(out, ""),
-            "snia-dirth",
+            NAME,
             "Operations per second by round",
             Unit::Iops,
-            &[(STEADY.to_string(), "32 jobs at depth 32".to_string())],
+            &[(STEADY.into(), "32 jobs at depth 32".to_string())],
         ))
         .say(sentence, alone)
 }

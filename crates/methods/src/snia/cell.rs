@@ -168,14 +168,14 @@ impl Cell {
         }
         if self.figure == CellMetric::Latency {
             let key = self.key().with(Statistic::Max);
-            session.put(key, Unit::Nanoseconds, self.longest.map(|ns| ns as f64));
+            session.put_value(key, Unit::Nanoseconds, self.longest.map(|ns| ns as f64));
         }
     }
 
     /// Publishes the mean response time of the last round, nanoseconds.
     pub fn put_response(&self, session: &mut Session<'_>) {
         let key = self.key().clocked(Clock::Response);
-        session.put(key, Unit::Nanoseconds, self.response);
+        session.put_value(key, Unit::Nanoseconds, self.response);
     }
 
     /// The mean of the rounds that have a value, as a metric; `None` if none has.

@@ -1,6 +1,6 @@
 //! `snia-dirth`: rate and response time at 49 intensities of demand.
 
-use record::{MetricKey, Safety, Unit};
+use record::{Safety, Unit};
 
 use super::answers;
 use super::cell::Cell;
@@ -9,7 +9,7 @@ use super::{IGNORES, MINUTE, Part, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
 
-const NAME: &str = "snia-dirth";
+pub(super) const NAME: &str = "snia-dirth";
 
 /// Numbers of jobs, and queue depths of each job.
 const LEVELS: [u32; 7] = [32, 16, 8, 6, 4, 2, 1];
@@ -33,17 +33,7 @@ pub(crate) static DIRTH: MethodInfo = MethodInfo {
     writes: "the whole drive twice, then at random at most 5 times the drive",
     primary: &["snia-dirth-steady", "snia-dirth-t1-q1", "snia-dirth-t32-q32"],
     metrics: &[
-        &[
-            MetricInfo::iops(
-                "snia-dirth-steady",
-                "32 jobs at queue depth 32 each, in rounds until steady",
-            ),
-            MetricInfo::iops(
-                "snia-dirth-t{jobs}-q{depth}",
-                "this number of jobs at this queue depth each, 49 intensities of demand",
-            ),
-            MetricInfo::ns("snia-dirth-t{jobs}-q{depth}.response", "mean response time of these"),
-        ],
+        &[STEADY, CELLS, RESPONSE],
         &tracked(
             "snia-dirth-steady.first-round",
             "snia-dirth-steady.{pts,plateau}",
@@ -57,17 +47,21 @@ pub(crate) static DIRTH: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
+pub(super) const STEADY: MetricInfo =
+    MetricInfo::iops("snia-dirth-steady", "32 jobs at queue depth 32 each, in rounds until steady");
+pub(super) const CELLS: MetricInfo = MetricInfo::iops(
+    "snia-dirth-t{jobs}-q{depth}",
+    "this number of jobs at this queue depth each, 49 intensities of demand",
+);
+pub(super) const RESPONSE: MetricInfo =
+    MetricInfo::ns("snia-dirth-t{jobs}-q{depth}.response", "mean response time of these");
+
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell = |jobs, depth| {
         let cell = Cell::random(whole, NAME, whole.test_region.small, READS, whole.seconds(MINUTE));
-        cell.demanding(jobs, depth).named(&MetricKey::of_words(&[
-            &NAME,
-            &format_args!("t{jobs}"),
-            &format_args!("q{depth}"),
-        ]))
+        cell.demanding(jobs, depth).named(&CELLS.member(&[&jobs, &depth]))
     };
-    let most =
-        cell(LEVELS[0], LEVELS[0]).named(&MetricKey::of_words(&[&NAME, &"steady"])).tracked();
+    let most = cell(LEVELS[0], LEVELS[0]).named(&STEADY.into()).tracked();
     let grid = LEVELS.into_iter().flat_map(|jobs| LEVELS.map(|depth| (jobs, depth)));
     let cells = grid.map(|(jobs, depth)| cell(jobs, depth)).collect();
     vec![

@@ -9,7 +9,7 @@ use super::{IGNORES, MINUTE, Part, run, tracked};
 use script::whole::{Whole, time_tight};
 use script::{MethodInfo, MetricInfo};
 
-const NAME: &str = "snia-hir";
+pub(super) const NAME: &str = "snia-hir";
 
 /// Seconds of writes before each wait.
 const ACCESS_SECONDS: f64 = 5.0;
@@ -40,20 +40,7 @@ pub(crate) static HIR: MethodInfo = MethodInfo {
     writes: "the whole drive twice, then at random at most 12 times the drive",
     primary: &["snia-hir-steady", "snia-hir-wait-{time}"],
     metrics: &[
-        &[
-            MetricInfo::iops(
-                "snia-hir-steady",
-                "random 4 KiB writes without a wait, in rounds until steady",
-            ),
-            MetricInfo::iops(
-                "snia-hir-wait-{time}",
-                "5 s of writes followed by this wait, 36 times",
-            ),
-            MetricInfo::iops(
-                "snia-hir-wait-{time}-then-none",
-                "as many writes without a wait, after that",
-            ),
-        ],
+        &[STEADY, WAIT, THEN_NONE],
         &tracked(
             "snia-hir-steady.first-round",
             "snia-hir-steady.{pts,plateau}",
@@ -67,20 +54,29 @@ pub(crate) static HIR: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
+pub(super) const STEADY: MetricInfo = MetricInfo::iops(
+    "snia-hir-steady",
+    "random 4 KiB writes without a wait, in rounds until steady",
+);
+pub(super) const WAIT: MetricInfo =
+    MetricInfo::iops("snia-hir-wait-{time}", "5 s of writes followed by this wait, 36 times");
+pub(super) const THEN_NONE: MetricInfo =
+    MetricInfo::iops("snia-hir-wait-{time}-then-none", "as many writes without a wait, after that");
+
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell = |name: &MetricKey, seconds, passes| {
         let cell = Cell::random(whole, NAME, whole.test_region.small, 0, whole.seconds(seconds));
         cell.writing_at_most(whole, passes).named(name)
     };
-    let steady = cell(&MetricKey::of_words(&[&NAME, &"steady"]), MINUTE, ROUND_PASSES).tracked();
+    let steady = cell(&STEADY.into(), MINUTE, ROUND_PASSES).tracked();
     let mut parts = vec![
         Part::Purge,
         Part::Precondition,
         Part::Rounds(Rounds::new(NAME, vec![steady], PASSES_MAX)),
     ];
     for wait in WAITS {
-        let name = MetricKey::of_words(&[&NAME, &"wait", &time_tight(wait)]);
-        let then_none = MetricKey::of_words(&[&name, &"then-none"]);
+        let name = WAIT.member(&[&time_tight(wait)]);
+        let then_none = THEN_NONE.member(&[&time_tight(wait)]);
         let (seconds, cycles) = (whole.seconds(wait), CYCLES);
         parts.push(Part::Rests {
             cell: cell(&name, ACCESS_SECONDS, ACCESS_PASSES),

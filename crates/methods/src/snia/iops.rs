@@ -9,7 +9,7 @@ use super::{IGNORES, MINUTE, Part, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
 
-const NAME: &str = "snia-iops";
+pub(super) const NAME: &str = "snia-iops";
 
 /// Percentages of reads, and block sizes in bytes, in the order of the specification.
 const READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
@@ -36,10 +36,7 @@ pub(crate) static IOPS: MethodInfo = MethodInfo {
     writes: "the whole drive twice, then at random at most 32 times the drive",
     primary: &["snia-iops-4KiB-r{100,65,0}", "snia-iops-64KiB-r65", "snia-iops-1MiB-r{100,0}"],
     metrics: &[
-        &[MetricInfo::iops(
-            "snia-iops-{size}-r{reads}",
-            "random blocks of this size with this percentage of reads, in rounds",
-        )],
+        &[CELLS],
         &tracked(
             "snia-iops-{size}-r{reads}.first-round",
             "snia-iops-{size}-r{reads}.{pts,plateau}",
@@ -52,6 +49,11 @@ pub(crate) static IOPS: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
+
+pub(super) const CELLS: MetricInfo = MetricInfo::iops(
+    "snia-iops-{size}-r{reads}",
+    "random blocks of this size with this percentage of reads, in rounds",
+);
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);

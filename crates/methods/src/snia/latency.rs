@@ -9,7 +9,7 @@ use super::{IGNORES, MINUTE, Part, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
 
-const NAME: &str = "snia-latency";
+pub(super) const NAME: &str = "snia-latency";
 
 /// Block sizes in bytes, and shares of reads in percent.
 const SIZES: [u32; 3] = [8 << 10, 4 << 10, 512];
@@ -42,11 +42,7 @@ pub(crate) static LATENCY: MethodInfo = MethodInfo {
     primary: &["snia-latency-{8KiB,4KiB}-r{100,65,0}"],
     metrics: &[
         &[
-            MetricInfo::ns(
-                "snia-latency-{size}-r{reads}",
-                "mean service time of random blocks of this size with this percentage of \
-                 reads, at queue depth 1, in rounds",
-            ),
+            CELLS,
             MetricInfo::ns(
                 "snia-latency-{size}-r{reads}.max",
                 "longest service time of all rounds",
@@ -69,6 +65,17 @@ pub(crate) static LATENCY: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
+pub(super) const CELLS: MetricInfo = MetricInfo::ns(
+    "snia-latency-{size}-r{reads}",
+    "mean service time of random blocks of this size with this percentage of \
+                 reads, at queue depth 1, in rounds",
+);
+
+/// The writes whose latencies are kept.
+pub(super) fn distribution() -> MetricKey {
+    MetricKey::of_words(&[&NAME, &"distribution"])
+}
+
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);
     let cell =
@@ -80,9 +87,8 @@ fn parts(whole: &Whole) -> Vec<Part> {
     });
     let cells = cells.filter(|c| c.fits(whole)).collect();
     let last = cell(TRACKED.max(whole.block), 0, whole.seconds(HISTOGRAM_SECONDS));
-    let last = last
-        .writing_at_most(whole, LAST_PASSES)
-        .named(&MetricKey::of_words(&[&NAME, &"distribution"]));
+    let last = last.writing_at_most(whole, LAST_PASSES);
+    let last = last.named(&distribution());
     vec![
         Part::Purge,
         Part::Precondition,

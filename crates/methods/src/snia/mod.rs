@@ -183,13 +183,14 @@ fn over_time(
 ) -> Result<(), MethodError> {
     let series = session.measure_over_time(w, 0)?;
     let rate = series.average().unwrap_or(0.0);
-    session.put(MetricKey::from_workload(w), Unit::BytesPerSecond, Some(rate));
+    session.put_value(MetricKey::from_workload(w), Unit::BytesPerSecond, Some(rate));
     let end = series.rate_between(0.9 * series.bytes(), series.bytes()).unwrap_or(rate);
-    session.put(MetricKey::from_workload(w).with(Statistic::End), Unit::BytesPerSecond, Some(end));
+    let key = MetricKey::from_workload(w).with(Statistic::End);
+    session.put_value(key, Unit::BytesPerSecond, Some(end));
     let before = ends.iter().find(|e| Some(e.0.as_str()) == against).map(|e| e.1);
     let recovery_s = before.and_then(|rate| series.reaches(RECOVERED_FROM * rate));
     let key = MetricKey::from_workload(w).with(Statistic::Recovery);
-    session.put(key, Unit::Nanoseconds, recovery_s.map(|seconds| seconds * 1e9));
+    session.put_value(key, Unit::Nanoseconds, recovery_s.map(|seconds| seconds * 1e9));
     ends.push((w.name.clone(), end));
     session.checkpoint();
     Ok(())

@@ -131,7 +131,7 @@ impl Rounds {
                 continue;
             }
             let first = cell.key().with(Statistic::FirstRound);
-            session.put(first, cell.unit(), cell.samples.first().copied().flatten());
+            session.put_value(first, cell.unit(), cell.samples.first().copied().flatten());
             let ends = [(Statistic::Pts, steadiness.pts), (Statistic::Plateau, steadiness.plateau)];
             for (statistic, end) in ends.into_iter().filter_map(|(s, end)| Some((s, end?))) {
                 let mean = cell.mean(cell.key().with(statistic), window(end as usize));
@@ -141,7 +141,7 @@ impl Rounds {
         let (pts, plateau) = (Statistic::PtsRound, Statistic::PlateauRound);
         for (statistic, round) in [(pts, steadiness.pts), (plateau, steadiness.plateau)] {
             let key = MetricKey::parse(&self.name).with(statistic);
-            session.put(key, Unit::Number, round.map(f64::from));
+            session.put_value(key, Unit::Number, round.map(f64::from));
         }
     }
 

@@ -9,7 +9,7 @@ use super::{IGNORES, MINUTE, Part, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
 
-const NAME: &str = "snia-throughput";
+pub(super) const NAME: &str = "snia-throughput";
 
 /// Block sizes in bytes, each with its own purge and precondition.
 const SIZES: [u32; 2] = [1 << 20, 128 << 10];
@@ -30,10 +30,7 @@ pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
     writes: "the whole drive four times, then sequentially at most 25 times the drive",
     primary: &["snia-throughput-{1MiB,128KiB}-r{100,0}"],
     metrics: &[
-        &[MetricInfo::rate(
-            "snia-throughput-{size}-r{reads}",
-            "sequential blocks of this size, all reads or all writes, in rounds",
-        )],
+        &[CELLS],
         &tracked(
             "snia-throughput-{size}-r{reads}.first-round",
             "snia-throughput-{size}-r{reads}.{pts,plateau}",
@@ -46,6 +43,11 @@ pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
+
+pub(super) const CELLS: MetricInfo = MetricInfo::rate(
+    "snia-throughput-{size}-r{reads}",
+    "sequential blocks of this size, all reads or all writes, in rounds",
+);
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);

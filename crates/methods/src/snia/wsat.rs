@@ -9,7 +9,7 @@ use super::{IGNORES, MINUTE, Part, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
 
-const NAME: &str = "snia-wsat";
+pub(super) const NAME: &str = "snia-wsat";
 
 /// Maximum rounds: six hours of one-minute rounds.
 const ROUNDS_MAX: u32 = 360;
@@ -29,7 +29,7 @@ pub(crate) static WSAT: MethodInfo = MethodInfo {
     writes: "at random at most four times the whole drive",
     primary: &["snia-wsat-{size}-r0"],
     metrics: &[
-        &[MetricInfo::iops("snia-wsat-{size}-r0", "random writes until they saturate the drive")],
+        &[CELLS],
         &tracked(
             "snia-wsat-{size}-r0.first-round",
             "snia-wsat-{size}-r0.{pts,plateau}",
@@ -42,6 +42,9 @@ pub(crate) static WSAT: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
+
+pub(super) const CELLS: MetricInfo =
+    MetricInfo::iops("snia-wsat-{size}-r0", "random writes until they saturate the drive");
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell =

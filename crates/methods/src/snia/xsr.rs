@@ -1,7 +1,7 @@
 //! `snia-xsr`: large sequential writes, then small random ones, then sequential again (cross
 //! stimulus recovery).
 
-use record::{MetricKey, Safety};
+use record::Safety;
 
 use super::answers;
 use super::cell::Cell;
@@ -23,9 +23,6 @@ const RANDOM_PASSES: f64 = 4.0;
 const SEQUENTIAL_BLOCK: u32 = 1 << 20;
 const RANDOM_BLOCK: u32 = 8 << 10;
 
-/// The part whose rate is compared with that of the last.
-const BEFORE: &str = "snia-xsr-sequential-before";
-
 pub(crate) static XSR: MethodInfo = MethodInfo {
     name: NAME,
     summary: "SNIA: recovery from another workload",
@@ -41,41 +38,44 @@ pub(crate) static XSR: MethodInfo = MethodInfo {
         "snia-xsr-{sequential-before,random,sequential-after}",
         "snia-xsr-{sequential-before,random,sequential-after}.end",
     ],
-    metrics: &[&[
-        MetricInfo::rate(
-            "snia-xsr-{sequential-before,random,sequential-after}",
-            "average rate of each of the three parts",
-        ),
-        MetricInfo::rate(
-            "snia-xsr-{sequential-before,random,sequential-after}.end",
-            "rate in the last tenth of the part",
-        ),
-        MetricInfo::ns(
-            "snia-xsr-sequential-after.recovery",
-            "time until the last part reaches 95% of the rate that the first had at its end",
-        ),
-    ]],
+    metrics: &[&[PARTS, PARTS_END, RECOVERY]],
     run: |session, options| run(session, options, &XSR, parts),
     answer: answers::xsr,
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
 
+const PARTS: MetricInfo = MetricInfo::rate(
+    "snia-xsr-{sequential-before,random,sequential-after}",
+    "average rate of each of the three parts",
+);
+const PARTS_END: MetricInfo = MetricInfo::rate(
+    "snia-xsr-{sequential-before,random,sequential-after}.end",
+    "rate in the last tenth of the part",
+);
+pub(super) const RECOVERY: MetricInfo = MetricInfo::ns(
+    "snia-xsr-sequential-after.recovery",
+    "time until the last part reaches 95% of the rate that the first had at its end",
+);
+pub(super) const BEFORE: MetricInfo = PARTS.named("snia-xsr-sequential-before");
+pub(super) const RANDOM: MetricInfo = PARTS.named("snia-xsr-random");
+pub(super) const AFTER: MetricInfo = PARTS.named("snia-xsr-sequential-after");
+
 fn parts(whole: &Whole) -> Vec<Part> {
-    let sequential = |name: &str| {
+    let sequential = |metric: MetricInfo| {
         let seconds = whole.seconds(SEQUENTIAL_SECONDS);
         let cell = Cell::sequential(whole, NAME, SEQUENTIAL_BLOCK, 0, seconds);
-        cell.writing_at_most(whole, SEQUENTIAL_PASSES).named(&MetricKey::parse(name)).workload
+        cell.writing_at_most(whole, SEQUENTIAL_PASSES).named(&metric.into()).workload
     };
     let seconds = whole.seconds(RANDOM_SECONDS);
     let random = Cell::random(whole, NAME, RANDOM_BLOCK.max(whole.block), 0, seconds);
     let random = random.writing_at_most(whole, RANDOM_PASSES);
-    let random = random.named(&MetricKey::of_words(&[&NAME, &"random"])).workload;
-    let after = sequential("snia-xsr-sequential-after");
+    let random = random.named(&RANDOM.into()).workload;
+    let after = sequential(AFTER);
     vec![
         Part::Purge,
         Part::OverTime { workload: sequential(BEFORE), against: None },
         Part::OverTime { workload: random, against: None },
-        Part::OverTime { workload: after, against: Some(BEFORE) },
+        Part::OverTime { workload: after, against: Some(BEFORE.name) },
     ]
 }

@@ -4,6 +4,7 @@ use record::{MetricKey, Safety, TargetKind, size_word};
 use rig::TargetInfo;
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
+use super::{CHUNK, PASS, PLACE};
 use script::TestRegion;
 use script::{MethodError, Options};
 
@@ -40,8 +41,8 @@ impl LabelledRegion {
     /// The metric of a pass over the location; at the start, it is that of the old tool.
     pub fn key(&self, kind: OpKind) -> MetricKey {
         match self.label {
-            START => MetricKey::of_words(&[&"speed", &kind.name()]),
-            label => MetricKey::of_words(&[&"speed", &kind.name(), &label]),
+            START => PASS.member(&[&kind.name()]),
+            label => PLACE.member(&[&kind.name(), &label]),
         }
     }
 }
@@ -121,7 +122,7 @@ impl Layout {
 
     fn in_order(&self, key: MetricKey, kind: OpKind, block: u32, region: Region) -> Workload {
         let mix = if kind == OpKind::Write { Mix::WRITE } else { Mix::READ };
-        let mut w = Workload::new(key.to_string(), Pattern::Sequential, mix, block, region);
+        let mut w = Workload::new(key, Pattern::Sequential, mix, block, region);
         w.stop = Stop { bytes: Some(region.bytes), coverage: Some(1.0), ..Stop::default() };
         w.seed = self.seed;
         if kind == OpKind::Write {
@@ -133,7 +134,7 @@ impl Layout {
 
 /// The metric of a chunk size: `speed-read-16KiB`.
 pub(super) fn chunk_key(kind: OpKind, size: u32) -> MetricKey {
-    MetricKey::of_words(&[&"speed", &kind.name(), &size_word(u64::from(size))])
+    CHUNK.member(&[&kind.name(), &size_word(u64::from(size))])
 }
 
 /// Maximum transfer of one command, as far as known, bytes.

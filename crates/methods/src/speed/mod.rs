@@ -55,35 +55,42 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "32 MiB at three locations, and at the first again in up to six chunk sizes; all of it \
              four times, with their own content",
     primary: &["speed-{read,write}"],
-    metrics: &[&METRICS],
+    metrics: &[&[
+        PASS,
+        LEGACY,
+        PLACE,
+        CHUNK,
+        COMMAND_TIME,
+        MetricInfo::rate(
+            "speed-{read,write}.transfer-rate",
+            "B of the same formula: rate of the data alone",
+        ),
+    ]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 6] = [
-    MetricInfo::rate("speed-{read,write}", "the first 32 MiB; a write includes its last flush"),
-    MetricInfo::rate(
-        "speed-{read,write}.legacy",
-        "the same as counted by the old tool: without the flush, in tenths of a MB/s",
-    ),
-    MetricInfo::rate(
-        "speed-{read,write}-{middle,end}",
-        "32 MiB in the middle of the drive; at its end",
-    ),
-    MetricInfo::rate(
-        "speed-{read,write}-{size}",
-        "chunks of this size at the start: total bytes over the time of all chunks and the flush",
-    ),
-    MetricInfo::ns(
-        "speed-{read,write}.command-time",
-        "t0 of T = t0 + size/B: time of a command without its data",
-    ),
-    MetricInfo::rate(
-        "speed-{read,write}.transfer-rate",
-        "B of the same formula: rate of the data alone",
-    ),
-];
+const PASS: MetricInfo =
+    MetricInfo::rate("speed-{read,write}", "the first 32 MiB; a write includes its last flush");
+const LEGACY: MetricInfo = MetricInfo::rate(
+    "speed-{read,write}.legacy",
+    "the same as counted by the old tool: without the flush, in tenths of a MB/s",
+);
+const PLACE: MetricInfo = MetricInfo::rate(
+    "speed-{read,write}-{middle,end}",
+    "32 MiB in the middle of the drive; at its end",
+);
+const CHUNK: MetricInfo = MetricInfo::rate(
+    "speed-{read,write}-{size}",
+    "chunks of this size at the start: total bytes over the time of all chunks and the flush",
+);
+const COMMAND_TIME: MetricInfo = MetricInfo::ns(
+    "speed-{read,write}.command-time",
+    "t0 of T = t0 + size/B: time of a command without its data",
+);
+const READ: MetricInfo = PASS.named("speed-read");
+const WRITE: MetricInfo = PASS.named("speed-write");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let layout = Layout::new(session.target(), options, SECONDS)?;
@@ -286,7 +293,7 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
             let of = |statistic| layout.places[0].key(kind).with(statistic);
             let samples = costs.iter().map(|c| c.command_ns).collect();
             let key = of(Statistic::CommandTime);
-            session.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
+            session.put_metric(analysis::metric(key, COMMAND_TIME.unit, samples));
             let samples: Vec<f64> = costs.iter().map(|c| c.bytes_per_s).collect();
             session.put_rates(of(Statistic::TransferRate), &samples);
         }

@@ -1,6 +1,10 @@
 //! The answer of `states`: what use costs, and what a discard gives back.
 
-use record::{Answer, Axis, Better, Chart, Unit};
+use super::{READS, WRITES};
+use record::{Answer, Axis, Better, Chart, MetricInfo, MetricKey, Unit};
+use rules::ReachedState::{
+    self, FileDeleted, Filled, Formatted, Fresh, PartitionDeleted, UsedDiscarded,
+};
 use script::Outcome;
 use script::draft::{Draft, rate};
 
@@ -9,21 +13,20 @@ use script::draft::{Draft, rate};
 const SAME: f64 = 0.1;
 
 /// States, in the order of the experiment (`states.rs`).
-const STATES: [(&str, &str); 6] = [
-    ("states-fresh", "fresh"),
-    ("states-filled", "full"),
-    ("states-partition-deleted", "partition deleted"),
-    ("states-file-deleted", "file deleted"),
-    ("states-formatted", "formatted"),
-    ("states-used-discarded", "used, discarded"),
+const STATES: [(ReachedState, &str); 6] = [
+    (Fresh, "fresh"),
+    (Filled, "full"),
+    (PartitionDeleted, "partition deleted"),
+    (FileDeleted, "file deleted"),
+    (Formatted, "formatted"),
+    (UsedDiscarded, "used, discarded"),
 ];
 
 /// The answer of `states`: the slowdown from use, and the share of it that a discard reverses.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How does use slow the drive, and what does a discard restore?");
-    let [fresh, full, back] =
-        ["states-fresh", "states-filled", "states-used-discarded"].map(|key| draft.value(key));
-    let written = draft.value("states-write-fresh");
+    let [fresh, full, back] = [Fresh, Filled, UsedDiscarded].map(|state| draft.value(key(state)));
+    let written = draft.value(WRITES[0]);
     let sentence = match (fresh, full, written) {
         (Some(fresh), Some(full), _) if full < (1.0 - SAME) * fresh => {
             format!("When full, random writes fall from {} to {}", rate(fresh), rate(full))
@@ -44,22 +47,27 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         };
         Some(words)
     });
-    let bars = Chart::bars("Random writes from each state", Unit::BytesPerSecond).sources(STATES);
-    let profile = |title: &str, op: &str| {
-        let states = ["fresh", "used", "restored"];
+    let bars = Chart::bars("Random writes from each state", Unit::BytesPerSecond)
+        .sources(STATES.map(|(state, label)| (state.name(), label)));
+    let profile = |title: &str, passes: [MetricInfo; 3]| {
         Chart::lines(title, Axis::Address, Unit::BytesPerSecond)
-            .sources(states.map(|state| (format!("states-{op}-{state}"), state)))
+            .sources(passes.into_iter().zip(["fresh", "used", "restored"]))
     };
     let draft = draft
-        .tile("Fresh", "states-fresh", Better::Higher)
-        .tile("Full", "states-filled", Better::Higher)
-        .tile("Used, then discarded", "states-used-discarded", Better::Higher)
-        .tile("Sequential reads, fresh", "states-read-fresh", Better::Higher)
-        .tile("Sequential reads, used", "states-read-used", Better::Higher)
-        .tile("Sequential writes, fresh", "states-write-fresh", Better::Higher);
+        .tile("Fresh", key(Fresh), Better::Higher)
+        .tile("Full", key(Filled), Better::Higher)
+        .tile("Used, then discarded", key(UsedDiscarded), Better::Higher)
+        .tile("Sequential reads, fresh", READS[0], Better::Higher)
+        .tile("Sequential reads, used", READS[1], Better::Higher)
+        .tile("Sequential writes, fresh", WRITES[0], Better::Higher);
     draft
         .chart(bars)
-        .chart_of_column(profile("Sequential writes by address", "write"))
-        .chart_of_column(profile("Sequential reads by address", "read"))
+        .chart_of_column(profile("Sequential writes by address", WRITES))
+        .chart_of_column(profile("Sequential reads by address", READS))
         .say(sentence, restored)
+}
+
+/// The random writes in a state.
+fn key(state: ReachedState) -> MetricKey {
+    MetricKey::parse(state.name())
 }

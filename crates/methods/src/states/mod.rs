@@ -57,31 +57,46 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
         "states-{fresh,filled,file-deleted,used-discarded}",
         "states-{write,read}-{fresh,used}",
     ],
-    metrics: &[&METRICS],
+    metrics: &[&[
+        MetricInfo::rate(
+            "states-fresh",
+            "random 4 KiB writes at depth 3, 12 minutes, on a discarded drive",
+        ),
+        MetricInfo::rate(
+            "states-{filled,partition-deleted}",
+            "the same on a full drive; after one more block was written",
+        ),
+        MetricInfo::rate(
+            "states-{file-deleted,formatted}",
+            "full, then nearly all or all discarded",
+        ),
+        MetricInfo::rate("states-used-discarded", "random writes, then all discarded"),
+        PASSES,
+        MetricInfo::rate(
+            "states-{write,read}-{fresh,used,restored}.{first-third,middle,last-tenth}",
+            "parts of this pass: up to 1/3, 1/3 to 9/10, 9/10 to the end",
+        ),
+    ]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 6] = [
-    MetricInfo::rate(
-        "states-fresh",
-        "random 4 KiB writes at depth 3, 12 minutes, on a discarded drive",
-    ),
-    MetricInfo::rate(
-        "states-{filled,partition-deleted}",
-        "the same on a full drive; after one more block was written",
-    ),
-    MetricInfo::rate("states-{file-deleted,formatted}", "full, then nearly all or all discarded"),
-    MetricInfo::rate("states-used-discarded", "random writes, then all discarded"),
-    MetricInfo::rate(
-        "states-{write,read}-{fresh,used,restored}",
-        "sequential over all addresses: written once, after random writes, after a discard",
-    ),
-    MetricInfo::rate(
-        "states-{write,read}-{fresh,used,restored}.{first-third,middle,last-tenth}",
-        "parts of this pass: up to 1/3, 1/3 to 9/10, 9/10 to the end",
-    ),
+const PASSES: MetricInfo = MetricInfo::rate(
+    "states-{write,read}-{fresh,used,restored}",
+    "sequential over all addresses: written once, after random writes, after a discard",
+);
+
+/// The sequential passes: fresh, used, restored.
+const WRITES: [MetricInfo; 3] = [
+    PASSES.named("states-write-fresh"),
+    PASSES.named("states-write-used"),
+    PASSES.named("states-write-restored"),
+];
+const READS: [MetricInfo; 3] = [
+    PASSES.named(STATES_READ_FRESH),
+    PASSES.named("states-read-used"),
+    PASSES.named(STATES_READ_RESTORED),
 ];
 
 /// One action of the sequence.
@@ -91,7 +106,7 @@ enum Act {
     /// Writes a single block.
     ForgetPartition,
     Random(ReachedState),
-    Pass(&'static str, OpKind),
+    Pass(MetricInfo, OpKind),
 }
 
 /// The sequence: every state is reached from a known one.
@@ -102,13 +117,13 @@ fn acts(whole: &Whole) -> Vec<Act> {
     let file = Region { start: own, bytes: whole.bytes() - 2 * own };
     vec![
         Discard(all),
-        Pass("states-write-fresh", Write),
-        Pass(STATES_READ_FRESH, Read),
+        Pass(WRITES[0], Write),
+        Pass(READS[0], Read),
         Random(ReachedState::Filled),
         Discard(all),
         Random(ReachedState::Fresh),
-        Pass("states-read-used", Read),
-        Pass("states-write-used", Write),
+        Pass(READS[1], Read),
+        Pass(WRITES[1], Write),
         Discard(all),
         Fill,
         ForgetPartition,
@@ -122,8 +137,8 @@ fn acts(whole: &Whole) -> Vec<Act> {
         Discard(all),
         Random(ReachedState::UsedDiscarded),
         Discard(all),
-        Pass("states-write-restored", Write),
-        Pass(STATES_READ_RESTORED, Read),
+        Pass(WRITES[2], Write),
+        Pass(READS[2], Read),
     ]
 }
 
@@ -143,19 +158,17 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), Me
         Act::Random(state) => {
             let w = random(whole, state.name());
             let rate = session.measure_over_time(&w, 0)?.average().unwrap_or(0.0);
-            session.put(MetricKey::from_workload(&w), Unit::BytesPerSecond, Some(rate));
+            session.put_value(MetricKey::from_workload(&w), Unit::BytesPerSecond, Some(rate));
             session.checks_mut().states.get_or_insert_default().add(*state, rate);
             session.checkpoint();
             Ok(())
         }
-        Act::Pass(name, kind) => {
-            let w = pass(whole, name, *kind);
-            let series = session.measure_over_time(&w, 0)?;
-            let rate = series.average().unwrap_or(0.0);
-            session.put(MetricKey::from_workload(&w), Unit::BytesPerSecond, Some(rate));
+        Act::Pass(metric, kind) => {
+            let series = session.measure_over_time(&pass(whole, metric.name, *kind), 0)?;
+            session.put(*metric, Some(series.average().unwrap_or(0.0)));
             for (part, from, to) in PARTS {
                 let rate = series.rate_between(from * series.bytes(), to * series.bytes());
-                session.put(MetricKey::from_workload(&w).with(part), Unit::BytesPerSecond, rate);
+                session.put_value(metric.with(part), metric.unit, rate);
             }
             session.checkpoint();
             Ok(())

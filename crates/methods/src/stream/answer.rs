@@ -1,38 +1,40 @@
 //! The answer of `stream`: the recording rate, and the buffer that a camera needs.
 
-use crate::names::STREAM_BUFFER;
+use super::{BUFFER_GIVEN, RAW, RECORDED};
 use record::Statistic::{Buffer, LongestStall, LosslessRate, LostFrames, MetadataWrites, Ratio};
-use record::{Answer, Axis, Better, Chart, Metric, Statistic, Unit};
+use record::{Answer, Axis, Better, Chart, Metric, MetricKey, Statistic, Unit};
 use script::Outcome;
-use script::draft::{Draft, name_of, rate};
+use script::draft::{Draft, rate};
 use workload::units::{binary, decimal};
 
 /// The answer of `stream`: the recording rate, and the buffer that a camera needs or the camera
 /// rate that a given buffer allows.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let passes = [
-        ("stream-exfat-full", "exFAT, full drive"),
-        ("stream-fat32-full", "FAT32, full drive"),
-        ("stream-exfat", "exFAT"),
-        ("stream-fat32", "FAT32"),
-        ("stream-file", "file"),
-        ("stream-raw", "no file system"),
+        ("exfat-full", "exFAT, full drive"),
+        ("fat32-full", "FAT32, full drive"),
+        ("exfat", "exFAT"),
+        ("fat32", "FAT32"),
+        ("file", "file"),
+        ("raw", "no file system"),
     ];
+    let passes = passes.map(|(pass, label)| (RECORDED.member(&[&pass]), label));
     let shown: Vec<_> = passes.into_iter().filter(|(pass, _)| out.metric(pass).is_some()).collect();
-    let metric = |pass: &str, statistic| out.metric(&name_of(pass, statistic));
+    let raw = MetricKey::from(RAW);
+    let metric = |pass: &MetricKey, statistic| out.metric(pass.clone().with(statistic));
     // The worst state decides whether a camera can rely on the drive.
     let worst = |statistic: Statistic, sign: f64| {
-        let found = shown.iter().filter(|(pass, _)| *pass != "stream-raw");
-        let found = found.filter_map(|(pass, _)| metric(pass, statistic));
+        let files = shown.iter().filter(|(pass, _)| *pass != raw);
         let rank = |m: &&Metric| m.value.map_or(f64::NEG_INFINITY, |value| sign * value);
-        found.max_by(|a, b| rank(a).total_cmp(&rank(b)))
+        let metrics = files.filter_map(|(pass, _)| metric(pass, statistic));
+        metrics.max_by(|a, b| rank(a).total_cmp(&rank(b)))
     };
-    let first = shown.iter().rev().find(|(pass, _)| *pass != "stream-raw").or(shown.first())?;
-    let sustained = out.metric(first.0)?;
+    let first = shown.iter().rev().find(|(pass, _)| *pass != raw).or(shown.first())?;
+    let sustained = out.metric(&first.0)?;
     let sentence = format!("Records {} on average", rate(sustained.value?));
     let (fresh, full): (Vec<_>, Vec<_>) =
-        shown.iter().map(|(pass, _)| *pass).partition(|pass| !pass.ends_with("-full"));
-    let buffer = |passes: &[&str]| passes.iter().find_map(|pass| metric(pass, Buffer));
+        shown.iter().map(|(pass, _)| pass).partition(|pass| !pass.to_string().ends_with("-full"));
+    let buffer = |passes: &[&MetricKey]| passes.iter().find_map(|pass| metric(pass, Buffer));
     let [fresh_buffer, full_buffer] = [buffer(&fresh), buffer(&full)];
     let lossless = worst(LosslessRate, -1.0).and_then(|m| m.value);
     let bytes = |m: &Metric| m.value.map(|bytes| decimal(bytes as u64));
@@ -42,7 +44,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let both = both.map(|(fresh, full)| {
         format!("; the camera must buffer {fresh}, or {full} on a full drive.")
     });
-    let with = out.value(STREAM_BUFFER).map(|bytes| binary(bytes as u64));
+    let with = out.value(BUFFER_GIVEN).map(|bytes| binary(bytes as u64));
     let with = with.map_or("the given".into(), |bytes| format!("a {bytes}"));
     let lossless =
         lossless.map(|r| format!("; no frame is lost up to {} with {with} buffer.", rate(r)));
@@ -50,7 +52,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         Some(most) => both.into_iter().chain([most]).collect(),
         None => lossless.into_iter().collect(),
     };
-    let full_rate = full.iter().find_map(|pass| out.metric(pass)).filter(|_| full_buffer.is_none());
+    let full_rate =
+        full.iter().find_map(|pass| out.metric(*pass)).filter(|_| full_buffer.is_none());
     let buffer_label = if full_buffer.is_some() { "Buffer, fresh drive" } else { "Buffer needed" };
     let tiles = [
         ("Recorded", Some(sustained), Better::Higher),
@@ -67,16 +70,16 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         "Can the drive keep up with a camera, and how large a buffer does the camera need?";
     let draft = Draft::new(out, question);
     let draft = tiles.into_iter().fold(draft, |draft, (label, metric, better)| match metric {
-        Some(metric) => draft.tile(label, &metric.name, better),
+        Some(metric) => draft.tile(label, metric, better),
         None => draft,
     });
     let title = "Recording speed while the drive fills";
     let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond);
-    let chart = chart.sources(shown.iter().rev().copied());
+    let chart = chart.sources(shown.iter().rev().cloned());
     let title = "Speed of each recording";
     let bars = Chart::bars(title, Unit::BytesPerSecond);
-    let bars = bars.sources(shown.iter().rev().copied());
-    let draft = if shown.iter().any(|(pass, _)| draft.series(pass).is_some()) {
+    let bars = bars.sources(shown.iter().rev().cloned());
+    let draft = if shown.iter().any(|(pass, _)| draft.series(&pass.to_string()).is_some()) {
         draft.chart_of_column(chart)
     } else {
         draft.chart(bars)

@@ -27,7 +27,6 @@ pub(crate) use self::options::FS;
 use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
 use self::pass::{Plain, Sink, of_fat};
 pub(crate) use self::pass::{Take, Taken};
-use crate::names::STREAM_BUFFER;
 use rules::time_series::{BINS, TimeSeries};
 use script::TestRegion;
 use script::whole::Whole;
@@ -36,10 +35,6 @@ use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
 const SECONDS: f64 = 300.0;
-
-/// The names of the passes.
-const RAW: &str = "stream-raw";
-const FILE: &str = "stream-file";
 
 /// Maximum rows of the time series from which the stored series is made.
 const ROWS: usize = 2000;
@@ -73,7 +68,47 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "the drive four times; in a directory the file once",
     ignores: &[Common::Time, Common::Replicates],
     options: &[&RATE, &BUFFER, &FRAME, &FS, &CLUSTER, &FILE_SIZE, &CHECKPOINT],
-    metrics: &[&METRICS],
+    metrics: &[&[
+        RECORDED,
+        MetricInfo::ns(
+            "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.longest-stall",
+            "the longest time without a completed frame while one waited",
+        ),
+        MetricInfo::rate(
+            "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.lossless-rate",
+            "the highest rate at which a camera with that buffer loses no frame; absent if the \
+         recording was shorter than four buffers",
+        ),
+        BUFFER_GIVEN,
+        MetricInfo::bytes(
+            "stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer",
+            "the buffer that a camera of --rate needs",
+        ),
+        MetricInfo::number(
+            "stream-{exfat,exfat-full,fat32,fat32-full,file}.lost-frames",
+            "frames that a camera of --rate loses with that buffer",
+        ),
+        MetricInfo::number(
+            "stream-{exfat,fat32}.ratio",
+            "the rate through the file system divided by the rate without it; absent with --rate",
+        ),
+        MetricInfo::number(
+            "stream-{exfat,exfat-full,fat32,fat32-full}.{metadata-reads,metadata-writes}",
+            "commands for metadata per GiB recorded, except those that make and close the volume",
+        ),
+        MetricInfo::bytes(
+            "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-bytes",
+            "bytes of metadata per GiB recorded",
+        ),
+        MetricInfo::number(
+            "stream-{exfat,exfat-full,fat32,fat32-full}.flushes",
+            "flushes per GiB recorded",
+        ),
+        MetricInfo::number(
+            "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-waits",
+            "times per GiB that the next frame waited for metadata, except for the first file",
+        ),
+    ]],
     primary: &["stream-{raw,exfat,fat32,file}", "stream-{exfat,fat32,file}.longest-stall"],
     run,
     answer: answer::answer,
@@ -81,54 +116,17 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 11] = [
-    MetricInfo::rate(
-        "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}",
-        "rate of the frames until they are durable: without a file system; through a new one on \
+const RECORDED: MetricInfo = MetricInfo::rate(
+    "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}",
+    "rate of the frames until they are durable: without a file system; through a new one on \
          the discarded drive, and on the full one; into a file",
-    ),
-    MetricInfo::ns(
-        "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.longest-stall",
-        "the longest time without a completed frame while one waited",
-    ),
-    MetricInfo::rate(
-        "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.lossless-rate",
-        "the highest rate at which a camera with that buffer loses no frame; absent if the \
-         recording was shorter than four buffers",
-    ),
-    MetricInfo::bytes(
-        "stream-buffer",
-        "the camera's buffer (--buffer), which the lossless rates and the lost frames assume",
-    ),
-    MetricInfo::bytes(
-        "stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer",
-        "the buffer that a camera of --rate needs",
-    ),
-    MetricInfo::number(
-        "stream-{exfat,exfat-full,fat32,fat32-full,file}.lost-frames",
-        "frames that a camera of --rate loses with that buffer",
-    ),
-    MetricInfo::number(
-        "stream-{exfat,fat32}.ratio",
-        "the rate through the file system divided by the rate without it; absent with --rate",
-    ),
-    MetricInfo::number(
-        "stream-{exfat,exfat-full,fat32,fat32-full}.{metadata-reads,metadata-writes}",
-        "commands for metadata per GiB recorded, except those that make and close the volume",
-    ),
-    MetricInfo::bytes(
-        "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-bytes",
-        "bytes of metadata per GiB recorded",
-    ),
-    MetricInfo::number(
-        "stream-{exfat,exfat-full,fat32,fat32-full}.flushes",
-        "flushes per GiB recorded",
-    ),
-    MetricInfo::number(
-        "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-waits",
-        "times per GiB that the next frame waited for metadata, except for the first file",
-    ),
-];
+);
+const BUFFER_GIVEN: MetricInfo = MetricInfo::bytes(
+    "stream-buffer",
+    "the camera's buffer (--buffer), which the lossless rates and the lost frames assume",
+);
+const RAW: MetricInfo = RECORDED.named("stream-raw");
+const FILE: MetricInfo = RECORDED.named("stream-file");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let target = &session.target().target;
@@ -232,12 +230,12 @@ impl Script {
 fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let test_region = TestRegion::new(session.target(), options, SECONDS)?;
     let script = Script::new(session.target(), options, test_region.bytes)?;
-    session.step(FILE, 0);
+    session.step(FILE.name, 0);
     if !session.plans() && session.target().target.direct == Some(false) {
         let text = "the file system refuses O_DIRECT: memory took the frames, not the drive";
         session.note(Finding::new(FindingKind::NotDirect, Level::Warn, text));
     }
-    plain(session, &script, FILE, script.rate)
+    plain(session, &script, FILE.name, script.rate)
 }
 
 /// Runs a pass without a file system of its own.
@@ -261,21 +259,22 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodEr
     let whole = Whole::new(&INFO, session.target(), options)?;
     let script = Script::new(session.target(), options, whole.bytes())?;
     script.fits()?;
-    let name = format!("stream-{}", script.name());
+    let key = RECORDED.member(&[&script.name()]);
+    let name = key.to_string();
     session.fill_region(&whole, "fill", whole.test_region.region())?;
     through_volume(session, &script, &format!("{name}-full"))?;
     // Both of the following passes begin on a drive that was full and then discarded, so that the
     // ratio compares equal histories. The file system comes last and stays.
     session.discard(&whole, "discard", whole.everything)?;
-    session.step(RAW, 0);
+    session.step(RAW.name, 0);
     session.set_state(State::Used);
-    plain(session, &script, RAW, None)?;
+    plain(session, &script, RAW.name, None)?;
     session.discard(&whole, "discard", whole.everything)?;
     through_volume(session, &script, &name)?;
     if script.rate.is_none() {
-        let rates = session.outcome().value(&name).zip(session.outcome().value(RAW));
+        let rates = session.outcome().value(&key).zip(session.outcome().value(RAW));
         let ratio = rates.map(|(files, raw)| files / raw);
-        session.put(MetricKey::parse(&name).with(Statistic::Ratio), Unit::Number, ratio);
+        session.put_value(key.with(Statistic::Ratio), Unit::Number, ratio);
         session.checkpoint();
     }
     Ok(())
@@ -398,30 +397,29 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
     let key = MetricKey::parse(pass);
     let of = |statistic| key.clone().with(statistic);
     let rate = taken.bytes as f64 / (taken.elapsed_ns as f64 / 1e9);
-    session.put(key.clone(), Unit::BytesPerSecond, Some(rate));
+    session.put_value(key.clone(), Unit::BytesPerSecond, Some(rate));
     let camera = Camera::new(take.frame_bytes, &taken.done_ns, |number| take.due_ns(number));
     let stall = camera.longest_stall_ns() as f64;
-    session.put(of(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
+    session.put_value(of(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
     let lossless = camera.lossless_rate(script.buffer);
-    if !session.outcome().metrics.iter().any(|metric| metric.name == STREAM_BUFFER) {
-        let given = Some(script.buffer as f64);
-        session.put(MetricKey::parse(STREAM_BUFFER), Unit::Bytes, given);
+    if session.outcome().metric(BUFFER_GIVEN).is_none() {
+        session.put(BUFFER_GIVEN, Some(script.buffer as f64));
     }
-    session.put(of(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
+    session.put_value(of(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
     if let Some(rate) = take.rate {
         let buffer = camera.buffer(rate) as f64;
-        session.put(of(Statistic::Buffer), Unit::Bytes, Some(buffer));
+        session.put_value(of(Statistic::Buffer), Unit::Bytes, Some(buffer));
         let lost = camera.film(rate, script.buffer).lost as f64;
-        session.put(of(Statistic::LostFrames), Unit::Number, Some(lost));
+        session.put_value(of(Statistic::LostFrames), Unit::Number, Some(lost));
     }
-    if pass != RAW && pass != FILE {
+    if pass != RAW.name && pass != FILE.name {
         let each = |count: u64| Some(count as f64 / (taken.bytes as f64 / GIB));
         let tally = &taken.tally;
-        session.put(of(Statistic::MetadataReads), Unit::Number, each(tally.reads));
-        session.put(of(Statistic::MetadataWrites), Unit::Number, each(tally.writes));
-        session.put(of(Statistic::MetadataBytes), Unit::Bytes, each(tally.bytes));
-        session.put(of(Statistic::Flushes), Unit::Number, each(tally.flushes));
-        session.put(of(Statistic::MetadataWaits), Unit::Number, each(tally.waits));
+        session.put_value(of(Statistic::MetadataReads), Unit::Number, each(tally.reads));
+        session.put_value(of(Statistic::MetadataWrites), Unit::Number, each(tally.writes));
+        session.put_value(of(Statistic::MetadataBytes), Unit::Bytes, each(tally.bytes));
+        session.put_value(of(Statistic::Flushes), Unit::Number, each(tally.flushes));
+        session.put_value(of(Statistic::MetadataWaits), Unit::Number, each(tally.waits));
     }
     let series = TimeSeries::from_measurement(&measurement(pass, take.frame_bytes, taken));
     if let Some(series) = series.series(pass, 0, taken.start_ns, BINS) {

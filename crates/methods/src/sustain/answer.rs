@@ -1,44 +1,40 @@
 //! The answer of `sustain`: the cache, and the rates inside it, after it and on a full drive.
 
+use super::{AFTER, BURST, CACHE, INSIDE, RECOVERED, key};
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
-use record::Statistic::{After, Average, Cache, Hottest, Inside, WorstPercent};
+use record::Statistic::{Average, Hottest, WorstPercent};
 use record::{Answer, Axis, Better, Chart, Mark, Unit, VerdictKind};
 use script::Outcome;
-use script::draft::{Draft, name_of, rate};
+use script::draft::{Draft, rate};
 use workload::units::decimal;
 
 /// The answer of `sustain`: the cache size, the throughput inside and after the cache, and that of
 /// the full drive.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How long does the speed last?");
-    let average = draft.part(FRESH, Average)?;
-    let cache = draft.find(&name_of(FRESH, Cache));
-    let levels = [draft.part(FRESH, Inside), draft.part(FRESH, After)];
+    let average = draft.value(key(FRESH, Average))?;
+    let cache = draft.find(CACHE);
+    let levels = [draft.value(INSIDE), draft.value(AFTER)];
     let first = match (cache.and_then(|m| m.value), levels) {
         (Some(bytes), [Some(inside), Some(after)]) => {
             format!("{} at {}, then {}", decimal(bytes as u64), rate(inside), rate(after))
         }
         _ => format!("{} throughout, no cache end found", rate(average)),
     };
-    let full = draft.part(FULL, Average);
+    let full = draft.value(key(FULL, Average));
     let full = full.map(|r| format!("; {} when the drive is full.", rate(r)));
-    let tiles = [
-        ("Cache", FRESH, Cache),
-        ("Inside the cache", FRESH, Inside),
-        ("After the cache", FRESH, After),
-        ("Fresh drive, average", FRESH, Average),
-        ("Full drive, average", FULL, Average),
-        ("Slowest 1%", FRESH, WorstPercent),
-        ("Slowest 1%, full", FULL, WorstPercent),
-        ("Hottest", FULL, Hottest),
-    ];
-    let draft = tiles.into_iter().fold(draft, |draft, (label, pass, statistic)| {
-        let better = if statistic == Hottest { Better::Lower } else { Better::Higher };
-        draft.tile(label, &name_of(pass, statistic), better)
-    });
-    let rests = out.family("sustain-idle-{time}").map(|(m, at)| (m, at.seconds(0)));
+    let draft = draft
+        .tile("Cache", CACHE, Better::Higher)
+        .tile("Inside the cache", INSIDE, Better::Higher)
+        .tile("After the cache", AFTER, Better::Higher)
+        .tile("Fresh drive, average", key(FRESH, Average), Better::Higher)
+        .tile("Full drive, average", key(FULL, Average), Better::Higher)
+        .tile("Slowest 1%", key(FRESH, WorstPercent), Better::Higher)
+        .tile("Slowest 1%, full", key(FULL, WorstPercent), Better::Higher)
+        .tile("Hottest", key(FULL, Hottest), Better::Lower);
+    let rests = out.family(BURST).map(|(m, at)| (m, at.seconds(0)));
     let draft = rests.fold(draft, |draft, (metric, seconds)| {
-        draft.tile(&format!("After {seconds:.0} s idle"), &metric.name, Better::Higher)
+        draft.tile(&format!("After {seconds:.0} s idle"), metric, Better::Higher)
     });
     let passes = |title: &str, unit| {
         let chart = Chart::lines(title, Axis::BytesWritten, unit);
@@ -56,14 +52,14 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             speed = speed.level(rate(after), after, Some([at, 2.0 * at]));
         }
     }
-    let recovered = out.family("sustain-idle-{time}.cache");
+    let recovered = out.family(RECOVERED);
     let recovered = Chart::points("Cache recovered by idle time", Axis::Rest, Unit::Bytes)
         .joined("", recovered.map(|(metric, at)| (&metric.name, at.seconds(0))));
     draft
         .chart(speed)
         .chart_of_column(passes("Temperature while the drive fills", Unit::Celsius))
         .chart(recovered)
-        .limit(&name_of(FRESH, After), VerdictKind::CacheEnd)
+        .limit(AFTER, VerdictKind::CacheEnd)
         .say(first, full)
 }
 

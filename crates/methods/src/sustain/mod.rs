@@ -7,7 +7,7 @@
 
 mod answer;
 
-use record::{Covers, Metric, MetricKey, Statistic, Unit};
+use record::{Covers, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
 use workload::Workload;
 
@@ -58,44 +58,45 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
         "sustain-fresh.{inside,after}",
         "sustain-{fresh,full}.{average,worst-1%}",
     ],
-    metrics: &[&METRICS],
+    metrics: &[&[CACHE, LEVELS, UNDERSHOOT, AVERAGE, WORST_PERCENT, HOTTEST, BURST, RECOVERED]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 8] = [
-    MetricInfo::bytes(
-        "sustain-fresh.cache",
-        "written before the rate first fell, with an interval; absent if it never fell",
-    ),
-    MetricInfo::rate(
-        "sustain-fresh.{inside,after}",
-        "before the fall, and from the fall to the next change",
-    ),
-    MetricInfo::number(
-        "sustain-fresh.undershoot",
-        "`.after` over the average of overwriting; below 1 the drive dips",
-    ),
-    MetricInfo::rate(
-        "sustain-{fresh,full}.average",
-        "the whole pass over the discarded drive, over the full drive",
-    ),
-    MetricInfo::rate("sustain-{fresh,full}.worst-1%", "the slowest hundredth of the pass"),
-    MetricInfo::new(
-        "sustain-{fresh,full}.hottest",
-        Unit::Celsius,
-        "highest temperature in the pass",
-    ),
-    MetricInfo::rate(
-        "sustain-idle-{time}",
-        "a burst after a rest of this length, on the discarded drive if it has a cache",
-    ),
-    MetricInfo::bytes(
-        "sustain-idle-{time}.cache",
-        "part of the burst written at the speed of the cache",
-    ),
-];
+const CACHE: MetricInfo = MetricInfo::bytes(
+    "sustain-fresh.cache",
+    "written before the rate first fell, with an interval; absent if it never fell",
+);
+const LEVELS: MetricInfo = MetricInfo::rate(
+    "sustain-fresh.{inside,after}",
+    "before the fall, and from the fall to the next change",
+);
+const UNDERSHOOT: MetricInfo = MetricInfo::number(
+    "sustain-fresh.undershoot",
+    "`.after` over the average of overwriting; below 1 the drive dips",
+);
+const AVERAGE: MetricInfo = MetricInfo::rate(
+    "sustain-{fresh,full}.average",
+    "the whole pass over the discarded drive, over the full drive",
+);
+const WORST_PERCENT: MetricInfo =
+    MetricInfo::rate("sustain-{fresh,full}.worst-1%", "the slowest hundredth of the pass");
+const HOTTEST: MetricInfo = MetricInfo::new(
+    "sustain-{fresh,full}.hottest",
+    Unit::Celsius,
+    "highest temperature in the pass",
+);
+const BURST: MetricInfo = MetricInfo::rate(
+    "sustain-idle-{time}",
+    "a burst after a rest of this length, on the discarded drive if it has a cache",
+);
+const RECOVERED: MetricInfo = MetricInfo::bytes(
+    "sustain-idle-{time}.cache",
+    "part of the burst written at the speed of the cache",
+);
+const INSIDE: MetricInfo = LEVELS.named("sustain-fresh.inside");
+const AFTER: MetricInfo = LEVELS.named("sustain-fresh.after");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
@@ -112,7 +113,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     put_series(session, &full.name, &series);
     found.overwriting = series.average();
     found.add_heat(&series);
-    put_undershoot(session, &found);
+    session.put(UNDERSHOOT, found.undershoot());
     session.checks_mut().sustained = Some(found.clone());
     session.checkpoint();
     ladder(session, &whole, &found)
@@ -143,9 +144,9 @@ fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result
         session.rest(&rung.rest, whole.seconds(usual))?;
         let series = session.measure_over_time(&rung.burst, 0)?;
         let rate = series.average().unwrap_or(0.0);
-        session.put(MetricKey::from_workload(&rung.burst), Unit::BytesPerSecond, Some(rate));
-        let cache = MetricKey::from_workload(&rung.burst).with(Statistic::Cache);
-        session.put(cache, Unit::Bytes, found.recovered(&series));
+        let key = MetricKey::from_workload(&rung.burst);
+        session.put_value(key.clone(), BURST.unit, Some(rate));
+        session.put_value(key.with(Statistic::Cache), RECOVERED.unit, found.recovered(&series));
         session.checkpoint();
     }
     Ok(())
@@ -169,8 +170,7 @@ impl Rung {
         let half = whole.bytes() / 2;
         let place = i as u64 * half.saturating_sub(bytes) / LADDER.len() as u64;
         let rest = time_tight(whole.seconds(usual));
-        let burst = |word: &str, start: u64, index: usize| {
-            let name = MetricKey::of_words(&[&word, &rest]).to_string();
+        let burst = |name: String, start: u64, index: usize| {
             let mut w = whole.pass(&name, Write, index as u32);
             w.region.start = start / large * large;
             w.region.bytes = bytes;
@@ -179,34 +179,33 @@ impl Rung {
         };
         Rung {
             discard: format!("discard-{rest}"),
-            drain: burst("sustain-drain", place, 2 + 2 * i),
-            burst: burst("sustain-idle", half + place, 3 + 2 * i),
+            drain: burst(format!("sustain-drain-{rest}"), place, 2 + 2 * i),
+            burst: burst(BURST.member(&[&rest]).into(), half + place, 3 + 2 * i),
             rest: format!("rest-{rest}"),
         }
     }
 }
 
 fn put_series(session: &mut Session<'_>, name: &str, series: &TimeSeries) {
-    let of = |statistic| MetricKey::parse(name).with(statistic);
-    session.put(of(Statistic::Average), Unit::BytesPerSecond, series.average());
-    session.put(of(Statistic::WorstPercent), Unit::BytesPerSecond, series.slowest(WORST));
-    session.put(of(Statistic::Hottest), Unit::Celsius, series.hottest());
+    session.put_value(key(name, Statistic::Average), AVERAGE.unit, series.average());
+    session.put_value(
+        key(name, Statistic::WorstPercent),
+        WORST_PERCENT.unit,
+        series.slowest(WORST),
+    );
+    session.put_value(key(name, Statistic::Hottest), HOTTEST.unit, series.hottest());
 }
 
 /// Publishes the cache size, with the interval of its end.
 fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     let Some(cache) = found.cache else { return };
-    let size = Metric::single(of_fresh(Statistic::Cache), Unit::Bytes, cache.bytes);
+    let size = CACHE.single(cache.bytes);
     session.put_metric(size.between(cache.low, cache.high, Covers::Mean));
-    session.put(of_fresh(Statistic::Inside), Unit::BytesPerSecond, Some(cache.before));
-    session.put(of_fresh(Statistic::After), Unit::BytesPerSecond, Some(cache.after));
+    session.put(INSIDE, Some(cache.before));
+    session.put(AFTER, Some(cache.after));
 }
 
-/// Publishes the rate after the cache as a ratio to the overwrite rate.
-fn put_undershoot(session: &mut Session<'_>, found: &Sustained) {
-    session.put(of_fresh(Statistic::Undershoot), Unit::Number, found.undershoot());
-}
-
-fn of_fresh(statistic: Statistic) -> MetricKey {
-    MetricKey::parse(FRESH).with(statistic)
+/// A figure of a pass.
+fn key(pass: &str, statistic: Statistic) -> MetricKey {
+    MetricKey::parse(pass).with(statistic)
 }

@@ -1,8 +1,9 @@
 //! The answer of `trim`: what a discard does to reads and later writes.
 
-use record::{Answer, Better, Chart, Statistic, Unit, VerdictKind};
+use super::{KEPT, RATIO, READS, WRITES, ZEROS};
+use record::{Answer, Better, Chart, MetricInfo, Unit, VerdictKind};
 use script::Outcome;
-use script::draft::{Draft, name_of, times};
+use script::draft::{Draft, times};
 
 /// Differences below this share count as none in a sentence: three random passes over the same
 /// drive differ by that much (guess).
@@ -11,13 +12,13 @@ const SAME: f64 = 0.1;
 /// The answer of `trim`: whether a discard has effects, and which ones.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Does TRIM reach the drive, and what does it do there?");
-    let ratio = |a: &str, b: &str| draft.value(a).zip(draft.value(b)).map(|(a, b)| a / b);
+    let ratio = |[before, after]: [MetricInfo; 2]| {
+        draft.value(after).zip(draft.value(before)).map(|(after, before)| after / before)
+    };
     // Records of earlier versions lack the ratio before the discard.
-    let reads = draft
-        .part("trim-read-discarded", Statistic::Ratio)
-        .or_else(|| ratio("trim-read-discarded", "trim-read-mapped"));
-    let writes = ratio("trim-write-restored", "trim-write-used");
-    let zeros = draft.part("trim-canary", Statistic::Zeros);
+    let reads = draft.value(RATIO).or_else(|| ratio(READS));
+    let writes = ratio(WRITES);
+    let zeros = draft.value(ZEROS);
     let works = draft.concluded(&VerdictKind::TrimWorks);
     let refused = draft.concluded(&VerdictKind::NoTrim);
     let sentence = match (works, refused) {
@@ -37,24 +38,24 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         zeros.filter(|share| *share > 1.0 - SAME).map(|_| "discarded blocks read as zeros".into()),
     ];
     let more = effects.into_iter().flatten().filter(|_| works).map(|effect| format!(": {effect}."));
-    let pairs = |title: &str, sides: [(&str, &str); 2]| {
-        Chart::bars(title, Unit::BytesPerSecond).sources(sides)
+    let pairs = |title: &str, sides: [MetricInfo; 2], labels: [&str; 2]| {
+        Chart::bars(title, Unit::BytesPerSecond).sources(sides.into_iter().zip(labels))
     };
     let blocks = Chart::bars("Discarded blocks", Unit::Share)
-        .source(name_of("trim-canary", Statistic::Zeros), "read as zeros")
-        .source(name_of("trim-canary", Statistic::Kept), "keep their data");
+        .source(ZEROS, "read as zeros")
+        .source(KEPT, "keep their data");
     let draft = draft
-        .tile("Discarded, read as zeros", "trim-canary.zeros", Better::Neither)
-        .tile("Reads of data", "trim-read-mapped", Better::Neither)
-        .tile("Reads of discarded blocks", "trim-read-discarded", Better::Neither)
-        .tile("Random writes, used", "trim-write-used", Better::Higher)
-        .tile("Random writes, restored", "trim-write-restored", Better::Higher)
-        .tile("Discarded, data kept", "trim-canary.kept", Better::Neither);
-    let reads = [("trim-read-mapped", "blocks with data"), ("trim-read-discarded", "discarded")];
-    let writes = [("trim-write-used", "used drive"), ("trim-write-restored", "after discarding")];
+        .tile("Discarded, read as zeros", ZEROS, Better::Neither)
+        .tile("Reads of data", READS[0], Better::Neither)
+        .tile("Reads of discarded blocks", READS[1], Better::Neither)
+        .tile("Random writes, used", WRITES[0], Better::Higher)
+        .tile("Random writes, restored", WRITES[1], Better::Higher)
+        .tile("Discarded, data kept", KEPT, Better::Neither);
+    let reads = ["blocks with data", "discarded"];
+    let writes = ["used drive", "after discarding"];
     draft
-        .chart(pairs("Random writes, used and restored", writes))
-        .chart(pairs("Random reads of data and of discarded blocks", reads))
+        .chart(pairs("Random writes, used and restored", WRITES, writes))
+        .chart(pairs("Random reads of data and of discarded blocks", READS, reads))
         .chart(blocks)
         .say(sentence, more)
 }

@@ -8,7 +8,7 @@
 
 mod answer;
 
-use record::{MetricKey, Safety, Statistic, TargetKind, Unit};
+use record::{Safety, TargetKind, Unit};
 use rig::{Preparation, Released, RigError, TargetInfo};
 use workload::{Content, Mix, Region, Workload};
 
@@ -50,10 +50,8 @@ const CANARY_MAX: u64 = 1 << 30;
 /// Size of the canary in a directory, bytes.
 const SCRATCH: u64 = 64 << 20;
 
-/// Names of the two workloads compared: reads before the discard, reads after it, and writes.
+/// Names of the reads before the discard.
 const BEFORE: [&str; 2] = ["trim-before-mapped", "trim-before-discarded"];
-const READS: [&str; 2] = ["trim-read-mapped", "trim-read-discarded"];
-const WRITES: [&str; 2] = ["trim-write-used", "trim-write-restored"];
 
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
@@ -70,29 +68,36 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the whole drive twice, and random writes for four minutes; 64 MiB in a directory",
     primary: &["trim-read-{mapped,discarded}", "trim-write-{used,restored}"],
-    metrics: &[&[
-        MetricInfo::new(
-            "trim-canary.{zeros,kept}",
-            Unit::Share,
-            "share of discarded blocks that read as zeros; that keep their content",
-        ),
-        MetricInfo::rate(
-            "trim-read-{mapped,discarded}",
-            "random 4 KiB reads at queue depth 1 of blocks with data; of discarded ones, in turn",
-        ),
-        MetricInfo::number(
-            "trim-read-discarded.ratio",
-            "the second over the first, relative to the same ratio before the discard",
-        ),
-        MetricInfo::rate(
-            "trim-write-{used,restored}",
-            "random 4 KiB writes at queue depth 3 on a full and used drive; after a full discard",
-        ),
-    ]],
+    metrics: &[&[CANARY, RANDOM_READS, RATIO, RANDOM_WRITES]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
+
+const CANARY: MetricInfo = MetricInfo::new(
+    "trim-canary.{zeros,kept}",
+    Unit::Share,
+    "share of discarded blocks that read as zeros; that keep their content",
+);
+const RANDOM_READS: MetricInfo = MetricInfo::rate(
+    "trim-read-{mapped,discarded}",
+    "random 4 KiB reads at queue depth 1 of blocks with data; of discarded ones, in turn",
+);
+const RATIO: MetricInfo = MetricInfo::number(
+    "trim-read-discarded.ratio",
+    "the second over the first, relative to the same ratio before the discard",
+);
+const RANDOM_WRITES: MetricInfo = MetricInfo::rate(
+    "trim-write-{used,restored}",
+    "random 4 KiB writes at queue depth 3 on a full and used drive; after a full discard",
+);
+const ZEROS: MetricInfo = CANARY.named("trim-canary.zeros");
+const KEPT: MetricInfo = CANARY.named("trim-canary.kept");
+/// The two workloads compared: reads after the discard, and writes.
+const READS: [MetricInfo; 2] =
+    [RANDOM_READS.named("trim-read-mapped"), RANDOM_READS.named("trim-read-discarded")];
+const WRITES: [MetricInfo; 2] =
+    [RANDOM_WRITES.named("trim-write-used"), RANDOM_WRITES.named("trim-write-restored")];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     match session.target().target.kind {
@@ -130,20 +135,20 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
     session.rounds(whole.rounds(WRITE_ROUNDS), None, |session, round| {
         session.fill_region(whole, "fill", whole.test_region.region())?;
         session.measure(&writes(whole, "trim-age", AGE_SECONDS, AGE_PASSES), round)?;
-        let used = writes(whole, WRITES[0], WRITE_SECONDS, WRITE_PASSES);
+        let used = writes(whole, WRITES[0].name, WRITE_SECONDS, WRITE_PASSES);
         rates[0].push(reported_rate(session, &used, round)?);
         if round == 0 {
             let before = read_both(session, whole, BEFORE)?;
             let [discarded, _] = canaries(whole);
             release(session, discarded)?;
-            let after = read_both(session, whole, READS)?;
+            let after = read_both(session, whole, READS.map(|reads| reads.name))?;
             put_reads(session, &before, &after);
         }
         session.discard(whole, "discard", whole.everything)?;
-        let restored = writes(whole, WRITES[1], WRITE_SECONDS, WRITE_PASSES);
+        let restored = writes(whole, WRITES[1].name, WRITE_SECONDS, WRITE_PASSES);
         rates[1].push(reported_rate(session, &restored, round)?);
-        for (name, rates) in WRITES.iter().zip(&rates) {
-            session.put_rates(MetricKey::parse(name), rates);
+        for (metric, rates) in WRITES.into_iter().zip(&rates) {
+            session.put_rates(metric, rates);
         }
         trim_checks(session).writes = rates.clone();
         session.checkpoint();
@@ -173,14 +178,14 @@ fn read_both(
 /// Publishes the reads. The two parts need not be equally fast even with data: one of them can
 /// still be in a write cache. So the effect of the discard is the change of their ratio.
 fn put_reads(session: &mut Session<'_>, before: &[Vec<f64>; 2], after: &[Vec<f64>; 2]) {
-    for (name, rates) in READS.iter().zip(after) {
-        session.put_rates(MetricKey::parse(name), rates);
+    for (metric, rates) in READS.into_iter().zip(after) {
+        session.put_rates(metric, rates);
     }
     let relative = |[kept, discarded]: &[Vec<f64>; 2]| -> Vec<f64> {
         discarded.iter().zip(kept).map(|(discarded, kept)| discarded / kept).collect()
     };
     let ratios = [relative(before), relative(after)];
-    session.put_ratio(MetricKey::parse(READS[1]), &ratios[0], &ratios[1]);
+    session.put_ratio(READS[1], &ratios[0], &ratios[1]);
     trim_checks(session).reads = ratios;
     session.checkpoint();
 }
@@ -211,10 +216,8 @@ fn release(session: &mut Session<'_>, region: Region) -> Result<(), MethodError>
 fn put_released(session: &mut Session<'_>, released: Option<Released>) {
     trim_checks(session).released = released;
     let Some(Released { looked_bytes, zero_bytes, kept_bytes, .. }) = released else { return };
-    for (statistic, bytes) in [(Statistic::Zeros, zero_bytes), (Statistic::Kept, kept_bytes)] {
-        let share = bytes as f64 / looked_bytes as f64;
-        let key = MetricKey::parse("trim-canary").with(statistic);
-        session.put(key, Unit::Share, Some(share));
+    for (metric, bytes) in [(ZEROS, zero_bytes), (KEPT, kept_bytes)] {
+        session.put(metric, Some(bytes as f64 / looked_bytes as f64));
     }
 }
 

@@ -4,12 +4,13 @@
 //! is always the same and ends after a fixed amount, so that a plan knows its bytes. An age at
 //! which the drive fails is the last and has no rates.
 
-use record::{Metric, MetricKey, Unit};
+use record::MetricKey;
 use rig::{Measurement, StopReason};
 use workload::{Mix, OpKind, Pattern, Region, Workload};
 
 use super::layout::{BLOCK, Layout};
 use super::transfer::{DEPTH, Refused};
+use super::{AGE_RANDOM, AGE_SEQUENTIAL, AGE_WRITTEN};
 use script::MethodError;
 use script::Session;
 
@@ -46,8 +47,8 @@ pub(super) struct Ages {
 }
 
 /// The key of the rates of a kind.
-pub(super) fn key(kind: &str) -> String {
-    format!("wear-age-{kind}")
+pub(super) fn key(kind: &str) -> MetricKey {
+    MetricKey::of_words(&[&"wear-age", &kind])
 }
 
 impl Ages {
@@ -94,18 +95,15 @@ impl Ages {
     /// Publishes the rates of every age, and the ratio of the last to the first.
     pub fn publish(&self, session: &mut Session<'_>) {
         let written = Some(self.written as f64).filter(|bytes| *bytes > 0.0);
-        session.put(MetricKey::parse("wear-age-written"), Unit::Bytes, written);
-        for (index, (kind, pattern, _)) in KINDS.into_iter().enumerate() {
-            let unit =
-                if pattern == Pattern::Sequential { Unit::BytesPerSecond } else { Unit::Iops };
+        session.put(AGE_WRITTEN, written);
+        for (index, (kind, pattern, op)) in KINDS.into_iter().enumerate() {
+            let family = if pattern == Pattern::Sequential { AGE_SEQUENTIAL } else { AGE_RANDOM };
             for age in &self.all {
-                let name = MetricKey::parse(&format!("{}-{}", key(kind), age.writes));
-                let metric: Metric = analysis::metric(name, unit, age.rates[index].clone());
-                session.put_metric(metric);
+                let (key, rates) = (family.member(&[&op.name(), &age.writes]), &age.rates[index]);
+                session.put_metric(analysis::metric(key, family.unit, rates.clone()));
             }
             if let [first, .., last] = &self.all[..] {
-                let subject = MetricKey::parse(&key(kind));
-                session.put_ratio(subject, &first.rates[index], &last.rates[index]);
+                session.put_ratio(key(kind), &first.rates[index], &last.rates[index]);
             }
         }
     }

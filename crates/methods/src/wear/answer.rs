@@ -4,21 +4,21 @@ use super::age::{KINDS, key};
 use super::cycle::{CYCLE, DISCARD};
 use super::found::Class;
 use super::verdict::WRITTEN_MIN;
+use super::{AGE_SEQUENTIAL, AGE_WRITTEN, DRIVE_WRITES, LIFE, STATIC, WRITE_RATE, WRITTEN, fault};
 use analysis::EQUIVALENT_WITHIN;
 use record::{
     Answer, Axis, Better, Chart, Evidence, Metric, Statistic, Unit, VerdictKind, capitalised,
 };
 use script::Outcome;
-use script::draft::{Draft, name_of};
+use script::draft::Draft;
 use workload::units::{amount, decimal};
 
 /// The answer: the amount written, and the faults.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How much can be written before the drive fails?");
-    let written = decimal(draft.value("wear-written")? as u64);
-    let times = amount(draft.value("wear-drive-writes")?);
-    let bad: f64 =
-        Class::BAD.iter().filter_map(|c| draft.value(&format!("wear-{}", c.name()))).sum();
+    let written = decimal(draft.value(WRITTEN)? as u64);
+    let times = amount(draft.value(DRIVE_WRITES)?);
+    let bad: f64 = Class::BAD.into_iter().filter_map(|class| draft.value(fault(class))).sum();
     let verdict = out.verdicts.first();
     let is_least = |e: &Evidence| e.name == WRITTEN_MIN;
     let least = verdict.is_some_and(|verdict| verdict.evidence.iter().any(is_least));
@@ -27,7 +27,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let sentence = match verdict.map(|verdict| &verdict.kind) {
         Some(VerdictKind::Wear) => {
             let age = draft
-                .value("wear-age-written")
+                .value(AGE_WRITTEN)
                 .map_or(String::new(), |bytes| format!(", and {} for age", decimal(bytes as u64)));
             format!("The drive died after {least}{written}, {times} times its size{age}.")
         }
@@ -41,21 +41,18 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         _ => format!("{written} written, {times} times the size, without an error."),
     };
     let mut draft = draft
-        .tile("Written", "wear-written", Better::Higher)
-        .tile("Times the size", "wear-drive-writes", Better::Higher)
-        .tile("Write speed", "wear-write", Better::Higher);
-    let worst = Class::BAD.iter().filter(|class| {
-        draft.value(&format!("wear-{}", class.name())).is_some_and(|count| count > 0.0)
-    });
-    for class in worst.copied().collect::<Vec<_>>() {
-        draft = draft.tile(&heading(class), &format!("wear-{}", class.name()), Better::Lower);
+        .tile("Written", WRITTEN, Better::Higher)
+        .tile("Times the size", DRIVE_WRITES, Better::Higher)
+        .tile("Write speed", WRITE_RATE, Better::Higher);
+    for class in faults(&draft) {
+        draft = draft.tile(&heading(class), fault(class), Better::Lower);
     }
     let chart =
         Chart::lines("Write speed as the drive wears", Axis::BytesWritten, Unit::BytesPerSecond);
-    let faults = faults(&draft);
+    let faults = chart_of_faults(&draft);
     draft
-        .tile("Static data intact", "wear-static", Better::Higher)
-        .tile("Rated life used, percent", "wear-life", Better::Lower)
+        .tile("Static data intact", STATIC, Better::Higher)
+        .tile("Rated life used, percent", LIFE, Better::Lower)
         .chart(chart.source(CYCLE, "written"))
         .chart(faults)
         .chart(by_age(out))
@@ -66,26 +63,25 @@ fn heading(class: Class) -> String {
     format!("{} blocks", capitalised(class.name()))
 }
 
+/// The faults that occurred.
+fn faults(draft: &Draft<'_>) -> Vec<Class> {
+    let has = |class: &Class| draft.value(fault(*class)).is_some_and(|count| count > 0.0);
+    Class::BAD.into_iter().filter(has).collect()
+}
+
 /// Chart of the blocks that differ, by fault.
-fn faults(draft: &Draft<'_>) -> Chart {
-    let chart = Chart::bars("Blocks that differ, by fault", Unit::Number);
-    Class::BAD.into_iter().fold(chart, |chart, class| {
-        let name = format!("wear-{}", class.name());
-        if draft.value(&name).is_some_and(|count| count > 0.0) {
-            chart.source(name, class.name())
-        } else {
-            chart
-        }
-    })
+fn chart_of_faults(draft: &Draft<'_>) -> Chart {
+    let sources = faults(draft).into_iter().map(|class| (fault(class), class.name()));
+    Chart::bars("Blocks that differ, by fault", Unit::Number).sources(sources)
 }
 
 /// Chart of the sequential rates, by the amount written before.
 fn by_age(out: &Outcome) -> Chart {
     let title = "Sequential speed by the age of the drive";
     let chart = Chart::points(title, Axis::BytesWritten, Unit::BytesPerSecond);
-    let size = out.value("wear-written").zip(out.value("wear-drive-writes"));
+    let size = out.value(WRITTEN).zip(out.value(DRIVE_WRITES));
     let Some(size) = size.map(|(written, times)| written / times) else { return chart };
-    out.family("wear-age-seq-{read,write}-{writes}").fold(chart, |chart, (metric, at)| {
+    out.family(AGE_SEQUENTIAL).fold(chart, |chart, (metric, at)| {
         let group = if at.word(0) == "read" { "reads" } else { "writes" };
         chart.point(group, metric.name.clone(), f64::from(at.number(1)) * size)
     })
@@ -96,10 +92,10 @@ fn by_age(out: &Outcome) -> Chart {
 /// range that counts as equivalent.
 fn aged(out: &Outcome) -> Vec<String> {
     // An unknown ratio also counts: age was measured.
-    let find = |name: String| out.metrics.iter().find(|metric| metric.name == name);
+    let find = |key| out.metrics.iter().find(|metric| metric.key() == key);
     let ratios: Vec<(&str, &Metric)> = KINDS
         .iter()
-        .filter_map(|(kind, ..)| Some((*kind, find(name_of(&key(kind), Statistic::Ratio))?)))
+        .filter_map(|(kind, ..)| Some((*kind, find(key(kind).with(Statistic::Ratio))?)))
         .collect();
     let changed = ratios.iter().filter_map(|(kind, metric)| {
         let (low, high) = metric.low.zip(metric.high)?;
@@ -140,7 +136,7 @@ mod tests {
             let name = format!("wear-{}", class.name());
             out.metrics.push(Metric::single(name, Unit::Number, count));
         }
-        let chart = faults(&Draft::new(&out, "?"));
+        let chart = chart_of_faults(&Draft::new(&out, "?"));
         let named = |class: Class| {
             serde_json::to_string(&chart).expect("plain data").contains(class.name())
         };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use record::{Health, IoErrors, MetricKey, Series, Statistic, TargetKind, Unit};
+use record::{Health, IoErrors, Series, Statistic, TargetKind, Unit};
 use rig::{BlockWay, Preparation, RigError};
 use workload::Region;
 use workload::units::decimal;
@@ -13,6 +13,10 @@ use super::found::{Class, Tally};
 use super::layout::{BLOCK, Layout};
 use super::resume::Left;
 use super::transfer::{Door, PIECE, Refused};
+use super::{
+    ADDED, AMPLIFICATION, CHECKED, DRIVE_WRITES, FAULTS, LIFE, LIFE_PER_TB, STATIC, WRITE_RATE,
+    WRITTEN, fault,
+};
 use script::MethodError;
 use script::{Bulk, Session};
 
@@ -434,16 +438,14 @@ impl Test {
         }
         session.replace_series(self.series.clone());
         let bytes = |blocks: u64| Some((blocks * BLOCK) as f64);
-        let mut put = |name: &str, unit, value| session.put(MetricKey::parse(name), unit, value);
-        put("wear-written", Unit::Bytes, bytes(self.total()));
-        put("wear-added", Unit::Bytes, bytes(self.added));
-        let times = self.total() as f64 / self.layout.blocks as f64;
-        put("wear-drive-writes", Unit::Number, Some(times));
-        put("wear-checked", Unit::Bytes, bytes(self.checked));
-        put("wear-static", Unit::Bytes, bytes(self.fixed.good()));
+        session.put(WRITTEN, bytes(self.total()));
+        session.put(ADDED, bytes(self.added));
+        session.put(DRIVE_WRITES, Some(self.total() as f64 / self.layout.blocks as f64));
+        session.put(CHECKED, bytes(self.checked));
+        session.put(STATIC, bytes(self.fixed.good()));
         for class in Class::BAD {
             let count = self.cycled.count(class) + self.fixed.count(class);
-            put(&format!("wear-{}", class.name()), Unit::Number, Some(count as f64));
+            session.put_value(fault(class), FAULTS.unit, Some(count as f64));
         }
         self.publish_rates(session);
         self.publish_health(session);
@@ -458,31 +460,29 @@ impl Test {
             (!rates.is_empty())
                 .then(|| rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>())
         };
-        let key = MetricKey::parse("wear-write");
-        session.put(key.clone(), Unit::BytesPerSecond, mean(&rates));
+        session.put(WRITE_RATE, mean(&rates));
         let part = rates.len().div_ceil(ENDS);
         let ends =
             [(Statistic::Start, &rates[..part]), (Statistic::End, &rates[rates.len() - part..])];
         for (statistic, part) in ends {
-            session.put(key.clone().with(statistic), Unit::BytesPerSecond, mean(part));
+            session.put_value(WRITE_RATE.with(statistic), WRITE_RATE.unit, mean(part));
         }
     }
 
     fn publish_health(&self, session: &mut Session<'_>) {
         let Some(now) = session.health() else { return };
-        let mut put = |name: &str, value| session.put(MetricKey::parse(name), Unit::Number, value);
-        put("wear-life", now.wear_percent);
+        session.put(LIFE, now.wear_percent);
         let Some(before) = &self.before else { return };
         let used = now.wear_percent.zip(before.wear_percent).map(|(now, before)| now - before);
         let tb = (self.added * BLOCK) as f64 / 1e12;
         let per_tb = used.filter(|used| *used > 0.0 && tb > 0.0).map(|used| used / tb);
-        put("wear-life-per-tb", per_tb);
+        session.put(LIFE_PER_TB, per_tb);
         let grown = |of: fn(&Health) -> Option<u64>| {
             of(&now).zip(of(before)).map(|(now, before)| now.saturating_sub(before) as f64)
         };
         let flash = grown(|health| health.flash_written_bytes);
         let host = grown(|health| health.written_bytes).filter(|host| *host > 0.0);
-        put("wear-amplification", flash.zip(host).map(|(flash, host)| flash / host));
+        session.put(AMPLIFICATION, flash.zip(host).map(|(flash, host)| flash / host));
     }
 
     /// Reports the blocks that differ, and the loss of content.

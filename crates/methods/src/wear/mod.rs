@@ -18,7 +18,7 @@ mod tests;
 mod transfer;
 mod verdict;
 
-use record::{FindingKind, Safety, State, TargetKind};
+use record::{FindingKind, MetricKey, Safety, State, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::units::{binary, parse_bytes};
 
@@ -26,6 +26,7 @@ use script::{Budget, Conclusion, Session};
 use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use cycle::{CYCLE, FILL, Test};
+use found::Class;
 use layout::{BLOCK, Layout};
 
 /// Default duration in seconds: a 4 GB card at 10 MB/s, written twice and read twice.
@@ -79,7 +80,33 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ignores: &[Common::Time, Common::Replicates],
     options: &[&AMOUNT, &AGE, &RESUME],
     primary: &["wear-written", "wear-write", "wear-age-{seq,rand}-{read,write}.ratio"],
-    metrics: &[&METRICS],
+    metrics: &[&[
+        WRITTEN,
+        ADDED,
+        DRIVE_WRITES,
+        WRITE_RATE,
+        MetricInfo::rate(
+            "wear-write.{start,end}",
+            "the same in the first and in the last tenth of this run",
+        ),
+        CHECKED,
+        FAULTS,
+        STATIC,
+        LIFE,
+        LIFE_PER_TB,
+        AMPLIFICATION,
+        AGE_WRITTEN,
+        AGE_SEQUENTIAL,
+        AGE_RANDOM,
+        MetricInfo::number(
+            "wear-age-seq-{read,write}.ratio",
+            "the last of these rates divided by the first",
+        ),
+        MetricInfo::number(
+            "wear-age-rand-{read,write}.ratio",
+            "the last of these rates divided by the first",
+        ),
+    ]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
@@ -87,55 +114,52 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 16] = [
-    MetricInfo::bytes(
-        "wear-written",
-        "stamped bytes written by this run and the runs it resumed, without measurements of age",
-    ),
-    MetricInfo::bytes("wear-added", "of these, bytes written by this run"),
-    MetricInfo::number("wear-drive-writes", "bytes written over the size in use"),
-    MetricInfo::rate("wear-write", "writes while cycling, with their flushes"),
-    MetricInfo::rate(
-        "wear-write.{start,end}",
-        "the same in the first and in the last tenth of this run",
-    ),
-    MetricInfo::bytes(
-        "wear-checked",
-        "bytes that were read back as written; static data count at every check",
-    ),
-    MetricInfo::number(
-        "wear-{flipped,misplaced,stale,torn,lost,unreadable}",
-        "blocks of 128 KiB that differ: a few bits, another address, an older write, part of the \
+const WRITTEN: MetricInfo = MetricInfo::bytes(
+    "wear-written",
+    "stamped bytes written by this run and the runs it resumed, without measurements of age",
+);
+pub(crate) const ADDED: MetricInfo =
+    MetricInfo::bytes("wear-added", "of these, bytes written by this run");
+const DRIVE_WRITES: MetricInfo =
+    MetricInfo::number("wear-drive-writes", "bytes written over the size in use");
+const WRITE_RATE: MetricInfo =
+    MetricInfo::rate("wear-write", "writes while cycling, with their flushes");
+const CHECKED: MetricInfo = MetricInfo::bytes(
+    "wear-checked",
+    "bytes that were read back as written; static data count at every check",
+);
+const FAULTS: MetricInfo = MetricInfo::number(
+    "wear-{flipped,misplaced,stale,torn,lost,unreadable}",
+    "blocks of 128 KiB that differ: a few bits, another address, an older write, part of the \
          write, any other content, unreadable",
-    ),
-    MetricInfo::bytes("wear-static", "static data that came back at the end"),
-    MetricInfo::number(
-        "wear-life",
-        "rated life used at the end, as reported by the drive, percent",
-    ),
-    MetricInfo::number("wear-life-per-tb", "rated life used per TB written, percent"),
-    MetricInfo::number(
-        "wear-amplification",
-        "bytes written to flash over bytes written by hosts, by the drive's counters",
-    ),
-    MetricInfo::bytes("wear-age-written", "bytes written by this run's measurements of age"),
-    MetricInfo::rate(
-        "wear-age-seq-{read,write}-{writes}",
-        "sequential, at that number of drive writes, 128 KiB, queue depth 8",
-    ),
-    MetricInfo::iops(
-        "wear-age-rand-{read,write}-{writes}",
-        "random, at that number of drive writes, 4 KiB, queue depth 1",
-    ),
-    MetricInfo::number(
-        "wear-age-seq-{read,write}.ratio",
-        "the last of these rates divided by the first",
-    ),
-    MetricInfo::number(
-        "wear-age-rand-{read,write}.ratio",
-        "the last of these rates divided by the first",
-    ),
-];
+);
+const STATIC: MetricInfo =
+    MetricInfo::bytes("wear-static", "static data that came back at the end");
+const LIFE: MetricInfo = MetricInfo::number(
+    "wear-life",
+    "rated life used at the end, as reported by the drive, percent",
+);
+const LIFE_PER_TB: MetricInfo =
+    MetricInfo::number("wear-life-per-tb", "rated life used per TB written, percent");
+const AMPLIFICATION: MetricInfo = MetricInfo::number(
+    "wear-amplification",
+    "bytes written to flash over bytes written by hosts, by the drive's counters",
+);
+const AGE_WRITTEN: MetricInfo =
+    MetricInfo::bytes("wear-age-written", "bytes written by this run's measurements of age");
+const AGE_SEQUENTIAL: MetricInfo = MetricInfo::rate(
+    "wear-age-seq-{read,write}-{writes}",
+    "sequential, at that number of drive writes, 128 KiB, queue depth 8",
+);
+const AGE_RANDOM: MetricInfo = MetricInfo::iops(
+    "wear-age-rand-{read,write}-{writes}",
+    "random, at that number of drive writes, 4 KiB, queue depth 1",
+);
+
+/// The number of blocks with a fault.
+fn fault(class: Class) -> MetricKey {
+    FAULTS.member(&[&class.name()])
+}
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let resumes = options.get(&RESUME);

@@ -1,5 +1,6 @@
 //! The verdict of `wear`: ENDURED, WEAR or CONTENT LOST.
 
+use super::WRITTEN;
 use super::cycle::Test;
 use super::found::Class;
 use super::layout::BLOCK;
@@ -59,7 +60,7 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
         _ => "the same on another drive of this model: one drive is one sample",
     };
     let verdict = Verdict::new(kind, text).with_evidence(evidence.into_iter().chain(bad_ones));
-    vec![verdict.explaining("wear-written").next_test(next)]
+    vec![verdict.explaining(WRITTEN).next_test(next)]
 }
 
 fn joined(parts: &[String]) -> String {

@@ -1,10 +1,11 @@
 //! The answer of `zones`: whether the drive is equally fast everywhere.
 
-use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
-use record::Statistic::{FirstThird, LastTenth, Mapped, Middle, Slowest, UnmappedShare};
+use super::{MAPPED, ORDERS, READ, SLOWEST, UNMAPPED_SHARE, WRITE, profile_name};
+use crate::names::NOTHING_WRITTEN;
+use record::Statistic::{FirstThird, LastTenth, Middle};
 use record::{Answer, Axis, Better, Chart, Unit};
 use script::Outcome;
-use script::draft::{Draft, name_of, rate, times};
+use script::draft::{Draft, rate, times};
 
 /// Address ranges whose speeds differ by less than this share count as equally fast.
 const EVEN: f64 = 0.1;
@@ -18,7 +19,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let known: Vec<(&str, f64)> = parts.iter().filter_map(|(n, r)| Some((*n, (*r)?))).collect();
     let slowest = known.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
     let fastest = known.iter().map(|(_, rate)| *rate).reduce(f64::max);
-    let unwritten = draft.part(READ, UnmappedShare);
+    let unwritten = draft.value(UNMAPPED_SHARE);
     let nothing = unwritten.is_some_and(|share| share > NOTHING_WRITTEN);
     let sentence = match (slowest, fastest) {
         (Some((part, slow)), Some(fast)) if slow < (1.0 - EVEN) * fast => {
@@ -34,17 +35,16 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let unwritten =
         unwritten.map(|share| format!("; {:.0}% of the drive holds no data.", 100.0 * share));
     let chart = Chart::lines("Read speed by address", Axis::Address, Unit::BytesPerSecond)
-        .source(format!("{ZONES_ASCENDING}-profile"), "sequential")
-        .source("zones-read-shuffled-profile", "shuffled");
+        .sources(ORDERS.map(profile_name).into_iter().zip(["sequential", "shuffled"]));
     let writes = Chart::lines("Write speed by address", Axis::Address, Unit::BytesPerSecond)
-        .source("zones-write", "sequential writes");
+        .source(WRITE, "sequential writes");
     let draft = draft
         .tile("All addresses", READ, Better::Higher)
-        .tile("First third", &name_of(READ, FirstThird), Better::Higher)
-        .tile("Middle", &name_of(READ, Middle), Better::Higher)
-        .tile("Last tenth", &name_of(READ, LastTenth), Better::Higher)
-        .tile("Slowest zone", &name_of(READ, Slowest), Better::Higher)
-        .tile("Zones with data", &name_of(READ, Mapped), Better::Higher)
+        .tile("First third", READ.with(FirstThird), Better::Higher)
+        .tile("Middle", READ.with(Middle), Better::Higher)
+        .tile("Last tenth", READ.with(LastTenth), Better::Higher)
+        .tile("Slowest zone", SLOWEST, Better::Higher)
+        .tile("Zones with data", MAPPED, Better::Higher)
         .chart(chart)
         .chart_of_column(writes);
     if nothing {

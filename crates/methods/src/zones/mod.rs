@@ -14,7 +14,7 @@ use rig::{Measurement, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Stop, Workload};
 
-use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
+use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ};
 use script::Session;
 use script::whole::{DEPTH, Whole};
 use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
@@ -39,9 +39,6 @@ pub(crate) const PARTS: [(Statistic, f64, f64); 3] = [
     (Statistic::LastTenth, 0.9, 1.0),
 ];
 
-/// The subject of the metrics of writes.
-const WRITE: &str = "zones-write";
-
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "zones",
@@ -60,36 +57,44 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
         "zones-{read,write}.{first-third,last-tenth}",
         "zones-read.slowest",
     ],
-    metrics: &[&METRICS],
+    metrics: &[&[BOTH, THIRDS, SLOWEST, DATA, UNMAPPED_SHARE, AGREEMENT]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 6] = [
-    MetricInfo::rate("zones-{read,write}", "all 256 zones, in both orders; one pass of writes"),
-    MetricInfo::rate(
-        "zones-{read,write}.{first-third,middle,last-tenth}",
-        "parts of the addresses: up to 1/3, 1/3 to 9/10, 9/10 to the end",
-    ),
-    MetricInfo::rate("zones-read.slowest", "the slowest zone"),
-    MetricInfo::rate(
-        "zones-read.{mapped,unmapped}",
-        "zones that contain data, zones that read as zeros; absent if there are none",
-    ),
-    MetricInfo::number(
-        "zones-read.unmapped-share",
-        "share of zones that read as zeros; absent if there are none",
-    ),
-    MetricInfo::number(
-        "zones-read.agreement",
-        "correlation of ascending and shuffled order: near 1 the rate follows the address, near 0 \
+const BOTH: MetricInfo =
+    MetricInfo::rate("zones-{read,write}", "all 256 zones, in both orders; one pass of writes");
+const THIRDS: MetricInfo = MetricInfo::rate(
+    "zones-{read,write}.{first-third,middle,last-tenth}",
+    "parts of the addresses: up to 1/3, 1/3 to 9/10, 9/10 to the end",
+);
+const SLOWEST: MetricInfo = MetricInfo::rate("zones-read.slowest", "the slowest zone");
+const DATA: MetricInfo = MetricInfo::rate(
+    "zones-read.{mapped,unmapped}",
+    "zones that contain data, zones that read as zeros; absent if there are none",
+);
+const UNMAPPED_SHARE: MetricInfo = MetricInfo::number(
+    "zones-read.unmapped-share",
+    "share of zones that read as zeros; absent if there are none",
+);
+const AGREEMENT: MetricInfo = MetricInfo::number(
+    "zones-read.agreement",
+    "correlation of ascending and shuffled order: near 1 the rate follows the address, near 0 \
          the time",
-    ),
-];
+);
+const READ: MetricInfo = BOTH.named(ZONES_READ);
+const WRITE: MetricInfo = BOTH.named("zones-write");
+const MAPPED: MetricInfo = DATA.named("zones-read.mapped");
+const UNMAPPED: MetricInfo = DATA.named("zones-read.unmapped");
 
 /// Names of the two orders.
 const ORDERS: [&str; 2] = [ZONES_ASCENDING, "zones-read-shuffled"];
+
+/// Name of the time series of an order.
+fn profile_name(order: &str) -> String {
+    format!("{order}-profile")
+}
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::unguarded(&INFO, session.target(), options)?;
@@ -102,7 +107,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
             zones[index as usize].add(&m);
         }
         put_reads(session, &zones);
-        session.put_series(series(&whole, &format!("{name}-profile"), start_ns, &zones));
+        session.put_series(series(&whole, &profile_name(name), start_ns, &zones));
         session.checkpoint();
     }
     let kind = session.target().target.kind;
@@ -112,9 +117,9 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let Some(write) = write(&whole, session.target()) else { return Ok(()) };
     let series = session.measure_over_time(&write, 0)?;
     let rate = |from: f64, to: f64| series.rate_between(from * series.bytes(), to * series.bytes());
-    put(session, MetricKey::parse(WRITE), rate(0.0, 1.0));
+    put(session, WRITE, rate(0.0, 1.0));
     for (part, from, to) in PARTS {
-        put(session, MetricKey::parse(WRITE).with(part), rate(from, to));
+        put(session, WRITE.with(part), rate(from, to));
     }
     Ok(())
 }
@@ -160,25 +165,24 @@ fn unwritten(zones: &[Zone], kind: &TargetKind) -> Option<Finding> {
 }
 
 fn put_reads(session: &mut Session<'_>, zones: &[Zone]) {
-    let of = |statistic| MetricKey::parse(READ).with(statistic);
-    put(session, MetricKey::parse(READ), mean(zones.iter()));
+    put(session, READ, mean(zones.iter()));
     for (part, from, to) in PARTS {
         let [from, to] = [from, to].map(|share| (share * zones.len() as f64).round() as usize);
-        put(session, of(part), mean(zones[from..to].iter()));
+        put(session, READ.with(part), mean(zones[from..to].iter()));
     }
     let slowest = zones.iter().filter_map(Zone::rate).reduce(f64::min);
-    put(session, of(Statistic::Slowest), slowest);
+    put(session, SLOWEST, slowest);
     if zones.iter().any(|z| z.unmapped) {
-        put(session, of(Statistic::Mapped), mean(zones.iter().filter(|z| !z.unmapped)));
-        put(session, of(Statistic::Unmapped), mean(zones.iter().filter(|z| z.unmapped)));
+        put(session, MAPPED, mean(zones.iter().filter(|z| !z.unmapped)));
+        put(session, UNMAPPED, mean(zones.iter().filter(|z| z.unmapped)));
         let share = zones.iter().filter(|z| z.unmapped).count() as f64 / zones.len() as f64;
-        session.put(of(Statistic::UnmappedShare), Unit::Number, Some(share));
+        session.put(UNMAPPED_SHARE, Some(share));
     }
-    session.put(of(Statistic::Agreement), Unit::Number, agreement(zones));
+    session.put(AGREEMENT, agreement(zones));
 }
 
-fn put(session: &mut Session<'_>, key: MetricKey, rate: Option<f64>) {
-    let metric = Metric::single(key, Unit::BytesPerSecond, rate.unwrap_or_default());
+fn put(session: &mut Session<'_>, key: impl Into<MetricKey>, rate: Option<f64>) {
+    let metric = Metric::single(key.into(), Unit::BytesPerSecond, rate.unwrap_or_default());
     session.put_metric(match rate {
         Some(_) => metric,
         None => Metric { value: None, n: 0, samples: Vec::new(), ..metric },
@@ -246,7 +250,7 @@ fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
 
 /// One pass of writes, on a drive opened with `--destroy`.
 fn write(whole: &Whole, target: &TargetInfo) -> Option<Workload> {
-    (target.allowed >= Safety::Destroys).then(|| whole.pass(WRITE, Write, 4))
+    (target.allowed >= Safety::Destroys).then(|| whole.pass(WRITE.name, Write, 4))
 }
 
 #[cfg(test)]

@@ -14,11 +14,12 @@ mod steady;
 mod tests;
 mod warm;
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use record::{
-    Covers, Finding, FindingKind, IoErrors, LatencyProfile, Level, Metric, MetricKey, Plan, State,
-    Statistic, TargetKind, Unit, Verdict,
+    Covers, Finding, FindingKind, IoErrors, LatencyProfile, Level, Metric, MetricInfo, MetricKey,
+    Plan, State, Statistic, TargetKind, Unit, Verdict,
 };
 use rig::{
     Event, Issue, Job, Measurement, Performance, Preparation, Prepared, Rig, RigError, Stage,
@@ -326,20 +327,33 @@ impl<'a> Session<'a> {
     }
 
     /// Publishes a value that was measured once, if it is known.
-    pub fn put(&mut self, key: MetricKey, unit: Unit, value: Option<f64>) {
-        value.into_iter().for_each(|v| self.out.put_metric(Metric::single(key.clone(), unit, v)));
+    pub fn put(&mut self, metric: MetricInfo, value: Option<f64>) {
+        self.put_value(metric.into(), metric.unit, value);
+    }
+
+    /// The same for the metric of a family with these words at its places.
+    pub fn put_member(&mut self, family: MetricInfo, words: &[&dyn Display], value: Option<f64>) {
+        self.put_value(family.member(words), family.unit, value);
+    }
+
+    /// The same for a metric named by its workload.
+    pub fn put_value(&mut self, key: MetricKey, unit: Unit, value: Option<f64>) {
+        if let Some(value) = value {
+            self.out.put_metric(Metric::single(key, unit, value));
+        }
     }
 
     /// Publishes the rates of all replicates so far, bytes per second.
-    pub fn put_rates(&mut self, key: MetricKey, rates: &[f64]) {
-        self.out.put_metric(analysis::metric(key, Unit::BytesPerSecond, rates.to_vec()));
+    pub fn put_rates(&mut self, key: impl Into<MetricKey>, rates: &[f64]) {
+        self.out.put_metric(analysis::metric(key.into(), Unit::BytesPerSecond, rates.to_vec()));
     }
 
     /// Publishes the ratio of rates measured in pairs, once there is a pair.
-    pub fn put_ratio(&mut self, subject: MetricKey, base: &[f64], rates: &[f64]) {
+    pub fn put_ratio(&mut self, subject: impl Into<MetricKey>, base: &[f64], rates: &[f64]) {
         let n = base.len().min(rates.len());
         let Some(c) = analysis::compare(&base[..n], &rates[..n]) else { return };
-        let metric = Metric::single(subject.with(Statistic::Ratio), Unit::Number, c.ratio);
+        let key = subject.into().with(Statistic::Ratio);
+        let metric = Metric::single(key, Unit::Number, c.ratio);
         let samples = base.iter().zip(rates).map(|(base, rate)| rate / base).collect();
         let covers = c.low.map(|_| Covers::Mean);
         self.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, covers, ..metric });
