@@ -73,7 +73,7 @@ pub static RULE: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
     judge: |facts| {
-        facts.checks.sustained.as_ref().map(|s| cache_end(facts.target, s)).into_iter().collect()
+        facts.checks.get().map(|sustained| cache_end(facts.target, sustained)).into_iter().collect()
     },
 };
 

@@ -34,7 +34,7 @@ pub static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[],
     judge: |facts| {
-        let contents = facts.checks.contents.as_ref().filter(|_| !facts.target.ram);
+        let contents = facts.checks.get().filter(|_| !facts.target.ram);
         contents.map(content).into_iter().collect()
     },
 };

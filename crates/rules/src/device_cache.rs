@@ -31,13 +31,22 @@ pub struct WorkingSet {
     pub p50_ns: Vec<f64>,
 }
 
+/// The working sets of a drive.
+#[derive(Clone, Debug)]
+pub struct WorkingSets {
+    /// Those at the start of the region, ascending.
+    pub near: Vec<WorkingSet>,
+    /// The smallest of them, at the other end of the region.
+    pub far: WorkingSet,
+}
+
 /// Reads from memory reveal nothing about a cache of the drive.
 pub static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[&super::ram::RULE],
     judge: |facts| {
-        let far = facts.checks.far_set.as_ref();
-        let ruling = facts.checks.working_sets.as_deref().map(|sets| device_cache(sets, far));
+        let sets = facts.checks.get::<WorkingSets>();
+        let ruling = sets.map(|sets| device_cache(&sets.near, Some(&sets.far)));
         ruling.map(|ruling| of_single_reads(ruling, facts.seen)).into_iter().collect()
     },
 };

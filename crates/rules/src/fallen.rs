@@ -10,9 +10,9 @@ use analysis::mean;
 use record::{Unit, VerdictKind, capitalised};
 use workload::units::throughput;
 
-use super::Ruling;
 use super::rule::{Role, Rule};
 use super::subject::Subject;
+use super::{Ruling, Sustained};
 use crate::Digest;
 
 /// The rate fell if its end is below this share of its beginning.
@@ -24,7 +24,7 @@ const INTERVALS_MIN: usize = 9;
 pub static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[&super::ram::RULE, &super::cache_end::RULE],
-    judge: |facts| match facts.checks.sustained {
+    judge: |facts| match facts.checks.get::<Sustained>() {
         Some(_) => Vec::new(),
         None => fallen(facts.seen),
     },

@@ -23,9 +23,7 @@ pub struct FlushTimes {
 pub static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[],
-    judge: |facts| {
-        facts.checks.flush.as_ref().map(|times| flush(facts.target, times)).into_iter().collect()
-    },
+    judge: |facts| facts.checks.get().map(|times| flush(facts.target, times)).into_iter().collect(),
 };
 
 pub fn flush(target: &TargetInfo, times: &FlushTimes) -> Ruling {

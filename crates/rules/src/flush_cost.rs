@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     role: Role::Cause,
     overridden_by: &[&super::ram::RULE],
     judge: |facts| {
-        let times = facts.checks.flush.as_ref();
+        let times = facts.checks.get();
         times.and_then(|times| flush_cost(times, facts.seen)).into_iter().collect()
     },
 };

@@ -51,7 +51,7 @@ pub static RULE: Rule = Rule {
 
 fn host(facts: &Facts<'_>) -> Option<Ruling> {
     let own = facts.target.target.drive.as_ref()?.model.as_deref()?;
-    let neighbours = &facts.checks.neighbours;
+    let neighbours = facts.checks.list();
     let links = super::link::link(facts.target, facts.seen);
     let subjects = Subject::reported(facts.seen);
     let free = subjects.iter().filter(|s| !links.iter().any(|ruling| ruling.explains(s)));
@@ -112,8 +112,9 @@ mod tests {
     }
 
     fn models(target: &TargetInfo, seen: &[Digest], others: &[(&str, f64)]) -> Option<f64> {
-        let neighbours = others.iter().map(|(model, rate)| neighbour(model, *rate)).collect();
-        let checks = Checks { neighbours, ..Checks::default() };
+        let neighbours = others.iter().map(|(model, rate)| neighbour(model, *rate));
+        let mut checks = Checks::default();
+        checks.put(neighbours.collect::<Vec<_>>());
         let ruling = host(&Facts { target, seen, checks: &checks })?;
         assert_eq!(ruling.verdict.kind, VerdictKind::HostCeiling);
         assert_eq!(ruling.verdict.explains.len(), 1);

@@ -7,14 +7,15 @@
 //! [`Checks`]; [`time_series`] is the series of a long workload, [`changes`] are the workloads that
 //! separate causes.
 //!
-//! Adding a verdict touches its rule's file, `record::VerdictKind`, the list [`RULES`] and, if it
-//! needs a separate measurement, [`Checks`]. Each rule lists the rules that override it;
-//! `judge` itself knows only two: figures of memory, and the sides of a mix.
+//! Adding a verdict touches its rule's file, `record::VerdictKind` and the list [`RULES`]. Each rule
+//! lists the rules that override it; `judge` itself knows only two: figures of memory, and the sides
+//! of a mix.
 
 #![forbid(unsafe_code)]
 
 mod cache_end;
 pub mod changes;
+mod checks;
 mod contenders;
 mod content;
 mod cpu;
@@ -55,14 +56,15 @@ mod untrimmed;
 mod wear;
 
 use record::{Verdict, VerdictKind};
-use rig::{TargetInfo, Unsteady};
+use rig::TargetInfo;
 
 use rule::{Facts, Role, Rule};
 use subject::{Subject, listed};
 
 pub use cache_end::Sustained;
+pub use checks::Checks;
 pub use content::{CONTENTS, Contents, gains_from};
-pub use device_cache::WorkingSet;
+pub use device_cache::{WorkingSet, WorkingSets};
 pub use digest::Digest;
 pub use flush::FlushTimes;
 pub use host::Neighbour;
@@ -77,42 +79,6 @@ pub use trim::Trim;
 pub use unsteady::reads_differ;
 pub use untrimmed::ReachedState;
 pub use untrimmed::States;
-
-/// Results of `authentic`'s checks and of the whole-drive tests; `None` for checks that did not
-/// run.
-#[derive(Clone, Debug, Default)]
-pub struct Checks {
-    pub page_cache: Option<PageCache>,
-    pub flush: Option<FlushTimes>,
-    pub contents: Option<Contents>,
-    pub working_sets: Option<Vec<WorkingSet>>,
-    /// The smallest of them, at the other end of the region.
-    pub far_set: Option<WorkingSet>,
-    pub map: Option<Vec<MapSpan>>,
-    pub sustained: Option<Sustained>,
-    pub states: Option<States>,
-    pub trim: Option<Trim>,
-    pub shifts: Option<Vec<Shift>>,
-    pub heat_load: Option<HeatLoad>,
-    pub steadiness: Vec<Steadiness>,
-    /// Conclusions drawn by the method itself.
-    pub rulings: Vec<Ruling>,
-    pub speed: Option<Legacy>,
-    pub places: Vec<PlaceRates>,
-    pub command: Vec<CommandTimes>,
-    /// Blocks that returned different bytes when they were read again.
-    pub unsteady: Unsteady,
-    /// Other drives measured on this port.
-    pub neighbours: Vec<Neighbour>,
-}
-
-impl Checks {
-    /// Stores the progress of rounds, replacing an earlier entry of the same name.
-    pub fn put_steadiness(&mut self, new: Steadiness) {
-        self.steadiness.retain(|s| s.name != new.name);
-        self.steadiness.push(new);
-    }
-}
 
 /// The rules, in the order of their conclusions.
 static RULES: [&Rule; 35] = [
@@ -156,10 +122,11 @@ static RULES: [&Rule; 35] = [
 /// All conclusions from the measurements on this target: claims and checks first, then the causes.
 pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
     let facts = Facts { target, seen, checks };
+    // The method's own come first.
+    let mut rulings = checks.list::<Ruling>().to_vec();
     // Without a timed workload, bounds on speed are not judged.
-    let untimed = seen.is_empty() && (checks.trim.is_some() || !checks.rulings.is_empty());
+    let untimed = seen.is_empty() && (checks.get::<Trim>().is_some() || !rulings.is_empty());
     let (mut applied, mut bounds) = (Vec::new(), Vec::new());
-    let mut rulings = checks.rulings.clone();
     let asked = |rule: &&&Rule| {
         !untimed || rule.role == Role::Claim || (target.ram && std::ptr::eq(**rule, &ram::RULE))
     };
@@ -249,6 +216,12 @@ mod tests {
         judge(target, seen, checks).into_iter().map(|verdict| verdict.kind).collect()
     }
 
+    fn with<T: 'static>(result: T) -> Checks {
+        let mut checks = Checks::default();
+        checks.put(result);
+        checks
+    }
+
     fn reads(bytes: u64) -> Digest {
         let traffic = Some(device(bytes, 0));
         Digest { bytes: [bytes, 0], ops: [bytes >> 12, 0], device: traffic, ..digest("a") }
@@ -267,8 +240,8 @@ mod tests {
             kinds(&full, &[reads(900_000_000)], &Checks::default()).contains(&VerdictKind::Link)
         );
         let memory = TargetInfo { ram: true, ..full };
-        let sets = Some(vec![WorkingSet::default(); 3]);
-        let checks = Checks { working_sets: sets, ..Checks::default() };
+        let near = vec![WorkingSet::default(); 3];
+        let checks = with(WorkingSets { near, far: WorkingSet::default() });
         assert_eq!(kinds(&memory, &[reads(900_000_000)], &checks), [VerdictKind::Ram]);
     }
 
@@ -281,10 +254,16 @@ mod tests {
             found.into_iter().filter(|kind| *kind == VerdictKind::Heat).count()
         };
         assert_eq!(heat(&Checks::default()), 1);
-        let throttling = Checks { heat_load: Some(throttle::throttling()), ..Checks::default() };
-        assert_eq!(heat(&throttling), 1, "one of two rules with the same verdict");
-        let cool = Checks { heat_load: Some(HeatLoad::default()), ..Checks::default() };
-        assert_eq!(heat(&cool), 1, "a rule that does not apply overrides nothing");
+        assert_eq!(
+            heat(&with(throttle::throttling())),
+            1,
+            "one of two rules with the same verdict"
+        );
+        assert_eq!(
+            heat(&with(HeatLoad::default())),
+            1,
+            "a rule that does not apply overrides nothing"
+        );
     }
 
     #[test]
@@ -299,11 +278,10 @@ mod tests {
 
     #[test]
     fn tests_that_time_nothing_have_no_bound() {
-        let checks = Checks { trim: Some(Trim::default()), ..Checks::default() };
-        assert_eq!(kinds(&target(), &[], &checks), [VerdictKind::Undetermined]);
-        let own = Ruling::yes(VerdictKind::Mark, "scores");
-        let checks = Checks { rulings: vec![own], ..Checks::default() };
-        assert_eq!(kinds(&target(), &[], &checks), [VerdictKind::Mark]);
+        let trim = with(Trim::default());
+        assert_eq!(kinds(&target(), &[], &trim), [VerdictKind::Undetermined]);
+        let own = with(vec![Ruling::yes(VerdictKind::Mark, "scores")]);
+        assert_eq!(kinds(&target(), &[], &own), [VerdictKind::Mark]);
     }
 
     #[test]

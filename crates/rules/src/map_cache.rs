@@ -61,7 +61,9 @@ pub struct Held {
 pub static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[&super::ram::RULE],
-    judge: |facts| facts.checks.map.as_deref().map(map_cache).into_iter().collect(),
+    judge: |facts| {
+        facts.checks.get::<Vec<MapSpan>>().map(|spans| map_cache(spans)).into_iter().collect()
+    },
 };
 
 /// Numbers of pairs with a slow read within one span.

@@ -22,7 +22,9 @@ pub struct Shift {
 pub static RULE: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.shifts.as_deref().map(misaligned).into_iter().collect(),
+    judge: |facts| {
+        facts.checks.get::<Vec<Shift>>().map(|shifts| misaligned(shifts)).into_iter().collect()
+    },
 };
 
 /// Compares the distances; the first is 0.

@@ -38,7 +38,7 @@ pub static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[],
     judge: |facts| {
-        let ruling = ram(facts.target, facts.seen, facts.checks.page_cache.as_ref());
+        let ruling = ram(facts.target, facts.seen, facts.checks.get());
         // Tests that only write have no reads to check.
         let reads = facts.seen.iter().any(|digest| digest.bytes[0] > 0);
         let moot = ruling.answer == Answer::Unknown && !facts.seen.is_empty() && !reads;

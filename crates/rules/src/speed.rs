@@ -48,19 +48,27 @@ pub struct CommandTimes {
 pub static LEGACY: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.speed.as_ref().map(legacy).into_iter().collect(),
+    judge: |facts| facts.checks.get().map(legacy).into_iter().collect(),
 };
 
 pub static PLACES: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.places.iter().filter(|p| p.places.len() > 1).map(places).collect(),
+    judge: |facts| {
+        facts
+            .checks
+            .list()
+            .iter()
+            .filter(|p: &&PlaceRates| p.places.len() > 1)
+            .map(places)
+            .collect()
+    },
 };
 
 pub static PER_COMMAND: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.command.iter().map(per_command).collect(),
+    judge: |facts| facts.checks.list().iter().map(per_command).collect(),
 };
 
 /// The number or range that the old tool would have printed.

@@ -33,7 +33,7 @@ impl Steadiness {
 pub static RULE: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.steadiness.iter().map(steady).collect(),
+    judge: |facts| facts.checks.list().iter().map(steady).collect(),
 };
 
 pub fn steady(seen: &Steadiness) -> Ruling {

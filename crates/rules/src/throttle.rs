@@ -112,7 +112,7 @@ impl HeatLoad {
 pub static RULE: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.heat_load.as_ref().map(throttle).into_iter().collect(),
+    judge: |facts| facts.checks.get().map(throttle).into_iter().collect(),
 };
 
 pub fn throttle(seen: &HeatLoad) -> Ruling {

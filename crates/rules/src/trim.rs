@@ -42,7 +42,7 @@ pub struct Trim {
 pub static RULE: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.trim.as_ref().map(trim).into_iter().collect(),
+    judge: |facts| facts.checks.get().map(trim).into_iter().collect(),
 };
 
 pub fn trim(seen: &Trim) -> Ruling {
@@ -132,10 +132,12 @@ fn writes(c: &Comparison) -> Signal {
 fn faster(c: &Comparison) -> Option<bool> {
     let low = c.low.unwrap_or(0.0);
     let high = c.high.unwrap_or(f64::INFINITY);
-    match () {
-        () if low > FASTER_FROM || c.ratio > 2.0 * FASTER_FROM => Some(true),
-        () if high < FASTER_FROM || c.ratio < FASTER_FROM => Some(false),
-        () => None,
+    if low > FASTER_FROM || c.ratio > 2.0 * FASTER_FROM {
+        Some(true)
+    } else if high < FASTER_FROM || c.ratio < FASTER_FROM {
+        Some(false)
+    } else {
+        None
     }
 }
 

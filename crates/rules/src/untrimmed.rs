@@ -75,13 +75,13 @@ impl States {
 pub static UNTRIMMED: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.states.as_ref().map(untrimmed).into_iter().collect(),
+    judge: |facts| facts.checks.get().map(untrimmed).into_iter().collect(),
 };
 
 pub static RESTORED: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.states.as_ref().map(restored).into_iter().collect(),
+    judge: |facts| facts.checks.get().map(restored).into_iter().collect(),
 };
 
 /// Judges whether a full drive is slower.

@@ -98,7 +98,7 @@ fn measure(
                 session.put_ratio(key(shift.bytes), &shifts[0].rates, &shift.rates);
             }
         }
-        session.checks_mut().shifts = Some(shifts.clone());
+        session.checks_mut().put(shifts.clone());
         session.checkpoint();
         Ok(Round::Again)
     })?;

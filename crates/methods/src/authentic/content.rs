@@ -19,9 +19,9 @@ fn run(
     seconds: f64,
 ) -> Result<(), MethodError> {
     let workloads = workloads(test_region, seconds);
-    session.checks_mut().contents.get_or_insert_default();
+    session.checks_mut().put(Contents::default());
     session.alternate(&workloads, test_region.rounds, |checks, rates| {
-        checks.contents = Some(Contents { rates: rates.clone() });
+        checks.put(Contents { rates: rates.clone() });
     })?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use record::{LatencyProfile, MetricKey, size_word};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
 use super::Check;
+use rules::FlushTimes;
 use script::Session;
 use script::TestRegion;
 use script::{MethodError, Round};
@@ -21,7 +22,7 @@ fn run(
     seconds: f64,
 ) -> Result<(), MethodError> {
     let mut times = LatencyReplicates::default();
-    session.checks_mut().flush.get_or_insert_default();
+    session.checks_mut().put(FlushTimes::default());
     for w in workloads(test_region, seconds) {
         session.rounds(test_region.rounds, None, |session, round| {
             let m = session.probe(&TestRegion::replicate(&w, round), round)?;
@@ -29,7 +30,7 @@ fn run(
                 times.add(&flushes.service);
             }
             let service = times.merged().clone();
-            session.checks_mut().flush.get_or_insert_default().service = service.clone();
+            session.checks_mut().put(FlushTimes { service: service.clone() });
             session.put_metrics(&w.name, times.metrics(&MetricKey::from_workload(&w)));
             let flush = OpKind::Flush.name();
             session.put_latency(LatencyProfile::new(w.name.as_str(), flush, service));

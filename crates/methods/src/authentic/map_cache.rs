@@ -46,14 +46,15 @@ fn run(
         return Ok(());
     }
     let budget = Budget { seconds, ..Budget::default() };
-    session.checks_mut().map = Some(Vec::new());
+    session.checks_mut().put(Vec::<MapSpan>::new());
     session.budget("check-map", budget, |session| {
         let mut ready = 0;
         for bytes in spans(test_region.bytes) {
             warm_up(session, ready, bytes, test_region)?;
             let pairs = pairs(session, bytes, test_region)?;
             ready = bytes;
-            session.checks_mut().map.get_or_insert_default().push(MapSpan { bytes, pairs });
+            let span = MapSpan { bytes, pairs };
+            session.checks_mut().update(|spans: &mut Vec<MapSpan>| spans.push(span));
         }
         Ok(())
     })?;
@@ -112,7 +113,7 @@ fn publish(session: &mut Session<'_>) {
     if session.plans() {
         return;
     }
-    let spans = session.checks().map.clone().unwrap_or_default();
+    let spans: Vec<MapSpan> = session.checks().list().to_vec();
     for (bytes, share) in rules::map_misses(&spans) {
         session.put_member(WITHIN_SPAN, &[&binary_tight(bytes)], Some(share.max(0.0)));
     }

@@ -17,6 +17,7 @@ use record::{Finding, FindingKind, Level, Safety, Unit};
 use rig::RigError;
 use workload::OpKind::Read;
 
+use rules::Contents;
 use script::Cell;
 use script::Session;
 use script::TestRegion;
@@ -148,7 +149,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     phase::note_cut(session, rounds.most, &[("reads", done)]);
     map_cache::CHECK.run(session, &test_region, test_region.seconds)?;
     run_checks(session, &test_region, checks_seconds(&test_region))?;
-    let contents = session.checks().contents.as_ref();
+    let contents = session.checks().get::<Contents>();
     let [zeros, half, repeated] = ["zeros", "half", "repeated"]
         .map(|name| contents.is_some_and(|contents| rules::gains_from(contents, name)));
     if test_region.writes {

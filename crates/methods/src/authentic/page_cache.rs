@@ -32,7 +32,7 @@ fn run(
         // The rule compares pairs.
         if direct.len() == cached.len() {
             let (direct, cached) = (direct.clone(), cached.clone());
-            checks.page_cache = Some(PageCache { direct, cached });
+            checks.put(PageCache { direct, cached });
         }
     })?;
     Ok(())

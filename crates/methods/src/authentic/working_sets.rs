@@ -10,7 +10,7 @@ use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use super::{Check, WITHIN};
-use rules::WorkingSet;
+use rules::{WorkingSet, WorkingSets};
 use script::Session;
 use script::TestRegion;
 use script::schedule;
@@ -45,9 +45,9 @@ fn run(
     let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
     // The sets are ascending, so those that fit come first.
     let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
-    let sets = workloads[..far].iter().filter(fits).map(empty).collect();
-    session.checks_mut().working_sets = Some(sets);
-    session.checks_mut().far_set = Some(empty(&workloads[far]));
+    let near = workloads[..far].iter().filter(fits).map(empty).collect();
+    let mut sets = WorkingSets { near, far: empty(&workloads[far]) };
+    session.checks_mut().put(sets.clone());
     session.rounds(test_region.rounds, None, |session, round| {
         for index in schedule::order(workloads.len(), round) {
             let w = TestRegion::replicate(&workloads[index], round);
@@ -60,14 +60,10 @@ fn run(
             session.probe(&warm_up, round)?;
             let m = session.probe(&w, round)?;
             let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
-            let checks = session.checks_mut();
-            let set = if index == far {
-                checks.far_set.get_or_insert_default()
-            } else {
-                &mut checks.working_sets.get_or_insert_default()[index]
-            };
+            let set = if index == far { &mut sets.far } else { &mut sets.near[index] };
             set.p50_ns.extend(median.map(|ns| ns as f64));
             let samples = set.p50_ns.clone();
+            session.checks_mut().put(sets.clone());
             if !samples.is_empty() {
                 let key = MetricKey::from_workload(&w).with(Statistic::P50);
                 session.put_metric(analysis::metric(key, WITHIN.unit, samples));

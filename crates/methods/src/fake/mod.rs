@@ -205,7 +205,7 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     let (sum, top) = (found.sum(), layout.bytes - layout.top);
     let capacity = found.capacity(top);
     // Content that reads differently each time is neither kept nor lost.
-    let is_known = capacity == Capacity::Real || !session.checks().unsteady.is_seen();
+    let is_known = capacity == Capacity::Real || !session.reads_differ();
     let ends = match capacity {
         _ if !is_known => None,
         // Addresses within a file say nothing about those of the drive.

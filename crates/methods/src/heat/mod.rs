@@ -82,7 +82,7 @@ const END: MetricInfo = TEMPERATURES.named("heat-load.end");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
-    session.checks_mut().heat_load = Some(HeatLoad::default());
+    session.checks_mut().put(HeatLoad::default());
     session.fill_region(&whole, "fill", whole.test_region.region())?;
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let mut heat_load = HeatLoad::default();
@@ -98,7 +98,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let series = session.measure_over_time(&load(&whole, COOLED.name), 0)?;
     heat_load.cooled = series.average();
     put(session, &heat_load);
-    session.checks_mut().heat_load = Some(heat_load);
+    session.checks_mut().put(heat_load);
     Ok(())
 }
 
@@ -116,7 +116,7 @@ fn load_until_settled(
         written += series.bytes();
         heat_load.add(&series);
         put(session, heat_load);
-        session.checks_mut().heat_load = Some(heat_load.clone());
+        session.checks_mut().put(heat_load.clone());
         session.checkpoint();
         let slope = heat_load.slope(SETTLED_LAPS);
         heat_load.settled = slope.is_some_and(|c| c.abs() / minutes < SETTLED_C_PER_MINUTE);

@@ -253,6 +253,7 @@ fn conclude_in_time(session: &mut Session<'_>, run: &Run, seen: &Seen, kept_ns: 
 }
 
 fn conclude(session: &mut Session<'_>, run: &Run, seen: &Seen) {
-    session.put_rulings(seen.rulings(session.target(), run.spec.sync));
+    let rulings = seen.rulings(session.target(), run.spec.sync);
+    session.checks_mut().put(rulings);
     session.checkpoint();
 }

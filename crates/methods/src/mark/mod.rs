@@ -257,7 +257,7 @@ fn legacy(
             let key = MetricKey::from_workload(&w).with(Statistic::Ram);
             session.put_metric(legacy_metric(key, ram));
         }
-        session.put_rulings(vec![scores.verdict()]);
+        session.checks_mut().put(vec![scores.verdict()]);
         session.checkpoint();
     }
     Ok(())
@@ -306,7 +306,7 @@ fn honest(
             }
             put(session, column, &rates[index]);
             scores.put_honest(column, &rates[index]);
-            session.put_rulings(vec![scores.verdict()]);
+            session.checks_mut().put(vec![scores.verdict()]);
             session.checkpoint();
         }
         Ok(Round::Again)

@@ -95,7 +95,10 @@ impl Rounds {
                 steadiness.plateau = Some(round + 1);
             }
             self.put(session, steadiness);
-            session.checks_mut().put_steadiness(steadiness.clone());
+            session.checks_mut().update(|tests: &mut Vec<Steadiness>| {
+                tests.retain(|test| test.name != steadiness.name);
+                tests.push(steadiness.clone());
+            });
             session.checkpoint();
             Ok(Round::settled_if(steadiness.plateau.is_some()))
         })?;

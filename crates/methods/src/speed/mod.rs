@@ -224,7 +224,7 @@ fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]])
         session.put_rates(layout.places[0].key(kind).with(Statistic::Legacy), &legacy);
     }
     let side = |kind: OpKind| rates[0][kind as usize].legacy.clone();
-    session.checks_mut().speed = Some(Legacy {
+    session.checks_mut().put(Legacy {
         rates: [side(OpKind::Read), side(OpKind::Write)],
         bytes: layout.places[0].region.bytes,
         chunk: layout.chunk,
@@ -234,7 +234,7 @@ fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]])
         places: layout.places.iter().map(|place| place.label).collect(),
         rates: rates.iter().map(|rates| rates[kind as usize].honest.clone()).collect(),
     });
-    session.checks_mut().places = places.collect();
+    session.checks_mut().put(places.collect::<Vec<_>>());
 }
 
 /// The sweep of chunk sizes: times of a chunk in nanoseconds and rates, of all chunks with their
@@ -283,7 +283,7 @@ impl Chunks {
 }
 
 fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
-    session.checks_mut().command.clear();
+    let mut commands = Vec::new();
     for (kind, times) in layout.kinds().into_iter().zip(times.chunks(layout.sizes.len())) {
         let rounds = times[0].len();
         let of = |round: usize| layout.sizes.iter().zip(times).map(move |(s, t)| (*s, t[round]));
@@ -297,13 +297,9 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
             let samples: Vec<f64> = costs.iter().map(|c| c.bytes_per_s).collect();
             session.put_rates(of(Statistic::TransferRate), &samples);
         }
-        session.checks_mut().command.push(CommandTimes {
-            kind,
-            chunk: layout.chunk,
-            costs,
-            rounds,
-        });
+        commands.push(CommandTimes { kind, chunk: layout.chunk, costs, rounds });
     }
+    session.checks_mut().put(commands);
 }
 
 /// Compares all borrowed blocks, and reports any difference.

@@ -144,7 +144,7 @@ fn acts(whole: &Whole) -> Vec<Act> {
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
-    session.checks_mut().states = Some(States::default());
+    session.checks_mut().put(States::default());
     acts(&whole).iter().try_for_each(|act| perform(session, &whole, act))
 }
 
@@ -159,7 +159,7 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), Me
             let w = random(whole, state.name());
             let rate = session.measure_over_time(&w, 0)?.average().unwrap_or(0.0);
             session.put_value(MetricKey::from_workload(&w), Unit::BytesPerSecond, Some(rate));
-            session.checks_mut().states.get_or_insert_default().add(*state, rate);
+            session.checks_mut().update(|states: &mut States| states.add(*state, rate));
             session.checkpoint();
             Ok(())
         }

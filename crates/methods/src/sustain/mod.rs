@@ -106,7 +106,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let mut found = Sustained::from_series(&series);
     put_cache(session, &found);
     put_series(session, &fresh.name, &series);
-    session.checks_mut().sustained = Some(found.clone());
+    session.checks_mut().put(found.clone());
     session.checkpoint();
 
     let series = session.measure_over_time(&full, 0)?;
@@ -114,7 +114,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     found.overwriting = series.average();
     found.add_heat(&series);
     session.put(UNDERSHOOT, found.undershoot());
-    session.checks_mut().sustained = Some(found.clone());
+    session.checks_mut().put(found.clone());
     session.checkpoint();
     ladder(session, &whole, &found)
 }

@@ -119,14 +119,14 @@ fn scratch(target: &TargetInfo, options: &Options) -> Result<TestRegion, MethodE
 }
 
 fn in_directory(session: &mut Session<'_>, test_region: &TestRegion) -> Result<(), MethodError> {
-    session.checks_mut().trim = Some(Trim { by_file_system: true, ..Trim::default() });
+    session.checks_mut().put(Trim { by_file_system: true, ..Trim::default() });
     let region = Region::first(session.begin(test_region, test_region.seconds)?);
     release(session, region)
 }
 
 fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     let takes = whole.discard;
-    session.checks_mut().trim = Some(Trim { refused: !takes, ..Trim::default() });
+    session.checks_mut().put(Trim { refused: !takes, ..Trim::default() });
     session.checkpoint();
     if !takes {
         return session.discard(whole, "discard", whole.everything).map(drop);
@@ -150,7 +150,7 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
         for (metric, rates) in WRITES.into_iter().zip(&rates) {
             session.put_rates(metric, rates);
         }
-        trim_checks(session).writes = rates.clone();
+        session.checks_mut().update(|trim: &mut Trim| trim.writes = rates.clone());
         session.checkpoint();
         Ok(Round::Again)
     })?;
@@ -186,12 +186,8 @@ fn put_reads(session: &mut Session<'_>, before: &[Vec<f64>; 2], after: &[Vec<f64
     };
     let ratios = [relative(before), relative(after)];
     session.put_ratio(READS[1], &ratios[0], &ratios[1]);
-    trim_checks(session).reads = ratios;
+    session.checks_mut().update(|trim: &mut Trim| trim.reads = ratios);
     session.checkpoint();
-}
-
-fn trim_checks<'s>(session: &'s mut Session<'_>) -> &'s mut Trim {
-    session.checks_mut().trim.get_or_insert_default()
 }
 
 /// Measures a replicate, keeps its time series and returns bytes per second.
@@ -205,7 +201,7 @@ fn release(session: &mut Session<'_>, region: Region) -> Result<(), MethodError>
     match session.prepare("release", Preparation::Release { region }) {
         Ok(prepared) => put_released(session, prepared.released.filter(looked)),
         Err(MethodError::Rig(RigError::Unsupported(why))) => {
-            trim_checks(session).unseen = Some(why);
+            session.checks_mut().update(|trim: &mut Trim| trim.unseen = Some(why));
         }
         Err(error) => return Err(error),
     }
@@ -214,7 +210,7 @@ fn release(session: &mut Session<'_>, region: Region) -> Result<(), MethodError>
 }
 
 fn put_released(session: &mut Session<'_>, released: Option<Released>) {
-    trim_checks(session).released = released;
+    session.checks_mut().update(|trim: &mut Trim| trim.released = released);
     let Some(Released { looked_bytes, zero_bytes, kept_bytes, .. }) = released else { return };
     for (metric, bytes) in [(ZEROS, zero_bytes), (KEPT, kept_bytes)] {
         session.put(metric, Some(bytes as f64 / looked_bytes as f64));

@@ -66,16 +66,21 @@ impl Class {
         let sectors: Vec<Class> = sectors.collect();
         let count = |class| sectors.iter().filter(|s| **s == class).count();
         let (good, stale, lost) = (count(Class::Good), count(Class::Stale), count(Class::Lost));
-        match () {
-            () if good == sectors.len() => Class::Good,
-            () if count(Class::Misplaced) > 0 => Class::Misplaced,
-            () if good + count(Class::Flipped) == sectors.len() => Class::Flipped,
-            () if good > 0 && good + stale == sectors.len() => Class::Torn,
-            () if good > 0 && good + lost == sectors.len() && is_cut(&sectors, bytes) => {
-                Class::Torn
-            }
-            () if stale == sectors.len() => Class::Stale,
-            () => Class::Lost,
+        let total = sectors.len();
+        let is_torn =
+            good > 0 && (good + stale == total || good + lost == total && is_cut(&sectors, bytes));
+        if good == total {
+            Class::Good
+        } else if count(Class::Misplaced) > 0 {
+            Class::Misplaced
+        } else if good + count(Class::Flipped) == total {
+            Class::Flipped
+        } else if is_torn {
+            Class::Torn
+        } else if stale == total {
+            Class::Stale
+        } else {
+            Class::Lost
         }
     }
 }

@@ -176,11 +176,11 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         });
     }
     let mut test = Test::new(session, layout, goal);
-    match () {
-        // A plan reads nothing and assumes a new run, which writes most.
-        () if session.plans() => {}
-        () if resumes => test.resume(resume::find(session, &layout)?),
-        () => test.seed = new_seed(session, &layout, options.seed ^ SALT)?,
+    // A plan reads nothing and assumes a new run, which writes most.
+    if resumes && !session.plans() {
+        test.resume(resume::find(session, &layout)?);
+    } else if !session.plans() {
+        test.seed = new_seed(session, &layout, options.seed ^ SALT)?;
     }
     measure(session, &mut test, options.get(&AGE))
 }

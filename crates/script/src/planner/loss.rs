@@ -82,14 +82,17 @@ impl Touched {
     pub fn safety(&self, target: &TargetInfo) -> Safety {
         let users = target.is_user_data();
         let changes = !self.changed.is_empty();
-        match () {
-            () if users && changes => Safety::Destroys,
-            // A virtual drive has no user data, but erasing it still counts as destructive.
-            () if target.target.kind == TargetKind::Virtual && self.erased => Safety::Destroys,
-            () if users && !self.borrowed.is_empty() => Safety::Borrows,
-            () if changes || self.commanded || self.trimmed.is_some() => Safety::Scratch,
-            () if !self.borrowed.is_empty() => Safety::Scratch,
-            () => Safety::Reads,
+        let borrows = !self.borrowed.is_empty();
+        // A virtual drive has no user data, but erasing it still counts as destructive.
+        let erases = target.target.kind == TargetKind::Virtual && self.erased;
+        if users && changes || erases {
+            Safety::Destroys
+        } else if users && borrows {
+            Safety::Borrows
+        } else if changes || borrows || self.commanded || self.trimmed.is_some() {
+            Safety::Scratch
+        } else {
+            Safety::Reads
         }
     }
 

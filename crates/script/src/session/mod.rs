@@ -23,7 +23,7 @@ use record::{
 };
 use rig::{
     Event, Issue, Job, Measurement, Performance, Preparation, Prepared, Rig, RigError, Stage,
-    StopReason, TargetInfo,
+    StopReason, TargetInfo, Unsteady,
 };
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
@@ -32,7 +32,7 @@ use crate::{MethodError, Outcome, Planner, TestRegion};
 use limits::Limit;
 pub use limits::{Budget, Bulk, Patience, Round};
 pub use play::Part;
-use rules::{Checks, Digest, Neighbour, Ruling};
+use rules::{Checks, Digest, Neighbour};
 
 /// Number of timed pieces in which a scratch file is filled, so that a slow card gets a smaller
 /// file.
@@ -56,6 +56,8 @@ pub struct Session<'a> {
     out: Outcome,
     /// Results of the method's checks so far, for the rules.
     checks: Checks,
+    /// Blocks that returned different bytes when they were read again.
+    unsteady: Unsteady,
     /// Number of calls of `fill_region` so far; each writes different content.
     fills: u32,
     /// Time series of short workloads, one row each.
@@ -97,6 +99,7 @@ impl<'a> Session<'a> {
             door,
             out,
             checks: Checks::default(),
+            unsteady: Unsteady::default(),
             fills: 0,
             moments: Vec::new(),
             limits: Vec::new(),
@@ -119,7 +122,7 @@ impl<'a> Session<'a> {
     /// The same session, with the drives previously measured on this port.
     #[must_use]
     pub fn with_neighbours(mut self, neighbours: Vec<Neighbour>) -> Session<'a> {
-        self.checks.neighbours = neighbours;
+        self.checks.put(neighbours);
         self
     }
 
@@ -316,7 +319,7 @@ impl<'a> Session<'a> {
         self.out.state_after = state;
     }
 
-    /// What the method has measured for the rules.
+    /// What the method has measured for the rules, and its own rulings, which precede theirs.
     pub fn checks(&self) -> &Checks {
         &self.checks
     }
@@ -453,11 +456,6 @@ impl<'a> Session<'a> {
         self.answer = answer;
     }
 
-    /// Sets the method's own rulings, which precede those of the rules.
-    pub fn put_rulings(&mut self, rulings: Vec<Ruling>) {
-        self.checks.rulings = rulings;
-    }
-
     /// Sets the conclusions, overriding the rules.
     pub fn conclude(&mut self, verdicts: Vec<Verdict>) {
         self.own = Some(verdicts);
@@ -472,7 +470,7 @@ impl<'a> Session<'a> {
             Some(own) => rules::own(self.target(), own.clone()),
             None => rules::judge(self.target(), &self.digests, &self.checks),
         };
-        if let Some(verdict) = rules::reads_differ(self.checks.unsteady) {
+        if let Some(verdict) = rules::reads_differ(self.unsteady) {
             self.out.verdicts.insert(0, verdict);
         }
         self.out.answer = crate::draft::answer(&self.out, self.answer);

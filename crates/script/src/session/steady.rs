@@ -13,15 +13,20 @@ impl Session<'_> {
         if !seen.is_seen() {
             return;
         }
-        self.checks.unsteady = self.checks.unsteady.and(seen);
+        self.unsteady = self.unsteady.and(seen);
         self.out.add_errors(&IoErrors::new("verify", "unsteady", step, seen.blocks));
+    }
+
+    /// Whether blocks returned different bytes.
+    pub fn reads_differ(&self) -> bool {
+        self.unsteady.is_seen()
     }
 
     /// Lists the finding, with the sums of all steps.
     pub(super) fn note_unsteady(&mut self) {
-        let seen = self.checks.unsteady;
-        if seen.is_seen() {
-            let finding = Finding::new(FindingKind::ReadsDiffer, Level::Bad, seen.to_string());
+        if self.reads_differ() {
+            let text = self.unsteady.to_string();
+            let finding = Finding::new(FindingKind::ReadsDiffer, Level::Bad, text);
             self.out.note(finding.advise("another reader, port or cable; copy your data first"));
         }
     }
