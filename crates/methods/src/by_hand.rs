@@ -7,9 +7,8 @@ use record::{
 use rig::{KindStats, Measurement};
 use workload::{OpKind, Workload};
 
-use rules::Checks;
-use rules::Digest;
-use script::{Conclusion, MethodError, MethodInfo, Session};
+use rules::{Checks, Digest};
+use script::{Conclusion, MethodInfo, Result, Session};
 
 /// Declares the metrics of a workload, with a prefix before each name.
 macro_rules! declared {
@@ -71,7 +70,7 @@ pub static BY_HAND: MethodInfo = MethodInfo {
 };
 
 /// Runs a workload once. The session has the results even if the user stops the run early.
-pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), MethodError> {
+pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<()> {
     session.step(&workload.name, 0);
     session.declare(&BY_HAND);
     let mut measurement = session.issue(workload)?;

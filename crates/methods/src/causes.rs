@@ -14,9 +14,7 @@ use rules::changes::{
 use workload::OpKind::{Read, Write};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use script::TestRegion;
-use script::{Budget, Session};
-use script::{MethodError, Round};
+use script::{Budget, Result, Round, Session, TestRegion};
 
 /// First seed of the tests, distinct from seeds of cells and checks.
 const SEED: u32 = 40;
@@ -112,7 +110,7 @@ pub(crate) fn run(
     test_region: &TestRegion,
     kind: OpKind,
     seconds: f64,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let changes = (0..).zip(CHANGES).filter(|(_, change)| change.kind == kind);
     let changes: Vec<(u32, Change)> = changes.collect();
     let each = seconds * CHANGES_SHARE / changes.len() as f64;
@@ -144,11 +142,7 @@ pub(crate) fn run(
 }
 
 /// Single reads after a rest. Published, because no other metric shows their latency.
-fn after_rest(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    rest: f64,
-) -> Result<(), MethodError> {
+fn after_rest(session: &mut Session<'_>, test_region: &TestRegion, rest: f64) -> Result<()> {
     let (pattern, block) = (Pattern::UniformOnce, test_region.small);
     let mut w = Workload::new(AFTER_REST, pattern, Mix::READ, block, test_region.region());
     w.seed = test_region.seed_of(SEED + CHANGES.len() as u32);
@@ -168,11 +162,7 @@ fn after_rest(
 }
 
 /// Short bursts of writes, each after a rest that lets the drive empty its buffer.
-fn bursts(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    rest: f64,
-) -> Result<(), MethodError> {
+fn bursts(session: &mut Session<'_>, test_region: &TestRegion, rest: f64) -> Result<()> {
     session.rounds(RESTS, None, |session, round| {
         for (index, (large, ops, depth)) in (1..).zip(BURSTS) {
             let block = if large { test_region.large } else { test_region.small };

@@ -60,7 +60,7 @@ pub use iozone::{
 pub use prepare::{PREPARE, Prepare};
 pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
 
-use script::{MethodError, MethodInfo};
+use script::{MethodInfo, Result};
 
 /// All methods, the default one first.
 pub static ALL: &[&MethodInfo] = &[
@@ -97,6 +97,6 @@ pub static ALL: &[&MethodInfo] = &[
 ];
 
 /// The method with this name; the error lists the known names and suggests the nearest.
-pub fn find(name: &str) -> Result<&'static MethodInfo, MethodError> {
+pub fn find(name: &str) -> Result<&'static MethodInfo> {
     script::catalog::find(ALL, name)
 }

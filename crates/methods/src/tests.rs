@@ -9,17 +9,17 @@ use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 use crate::command::COMMAND;
 use crate::{ALL, BY_HAND, by_hand, find};
 use rules::testing::with_link;
-use script::Planner;
 use script::test_drive::{Fake, Traits, perform};
-use script::{Common, Form};
-use script::{MethodError, MethodInfo, Options, Outcome, Session, plan};
+use script::{
+    Common, Form, MethodError, MethodInfo, Options, Outcome, Planner, Result, Session, plan,
+};
 
 /// Enough virtual seconds to give every rule its data, few enough real ones.
 fn options() -> Options {
     Options { time: Some(Duration::from_secs(12)), ..Options::default() }
 }
 
-fn run(fake: &mut Fake, name: &str) -> (Outcome, Result<(), MethodError>) {
+fn run(fake: &mut Fake, name: &str) -> (Outcome, Result<()>) {
     let mut out = Outcome::default();
     let result = perform(find(name).expect("exists"), fake, &options(), &mut out);
     (out, result)

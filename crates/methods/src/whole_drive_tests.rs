@@ -6,7 +6,7 @@ use record::{FindingKind, Metric, Safety, State, TargetKind, Verdict};
 
 use crate::{ALL, find};
 use script::test_drive::{Fake, FlashTraits, Traits, perform, steps};
-use script::{MethodError, MethodInfo, Options, Outcome, plan};
+use script::{MethodError, MethodInfo, Options, Outcome, Result, plan};
 
 const GIB: u64 = 1 << 30;
 
@@ -15,7 +15,7 @@ fn traits(flash: FlashTraits) -> Traits {
     Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() }
 }
 
-fn run(fake: &mut Fake, name: &str, seconds: u64) -> (Outcome, Result<(), MethodError>) {
+fn run(fake: &mut Fake, name: &str, seconds: u64) -> (Outcome, Result<()>) {
     let time = (seconds > 0).then(|| Duration::from_secs(seconds));
     let mut out = Outcome::default();
     let options = Options { time, ..Options::default() };

@@ -2,13 +2,10 @@
 
 use emit::nearest;
 
-use crate::{Declared, Form, MethodError, MethodInfo, Options};
+use crate::{Declared, Form, MethodError, MethodInfo, Options, Result};
 
 /// The method with this name; the error lists the known names and suggests the nearest.
-pub fn find(
-    methods: &[&'static MethodInfo],
-    name: &str,
-) -> Result<&'static MethodInfo, MethodError> {
+pub fn find(methods: &[&'static MethodInfo], name: &str) -> Result<&'static MethodInfo> {
     let names = || methods.iter().map(|m| m.name);
     let found = methods.iter().copied().find(|m| m.name == name);
     found.ok_or_else(|| MethodError::Unknown {
@@ -41,7 +38,7 @@ pub fn options(
     chosen: &[&MethodInfo],
     typed: &[(String, Vec<String>)],
     mut common: Options,
-) -> Result<Options, MethodError> {
+) -> Result<Options> {
     for (name, words) in typed {
         let of = |m: &&MethodInfo| m.options.iter().find(|o| o.name() == name).copied();
         let Some(option) = chosen.iter().find_map(of) else {

@@ -6,9 +6,7 @@ use rig::Measurement;
 use workload::units::{amount, throughput};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
-use crate::MethodError;
-use crate::Session;
-use crate::TestRegion;
+use crate::{Result, Session, TestRegion};
 
 /// Maximum passes of a write workload over its region per replicate, sequential and random. Limits
 /// the wear on a fast drive; most replicates end by time.
@@ -113,7 +111,7 @@ impl Cell {
     }
 
     /// Runs the replicate of this round and publishes the metrics so far.
-    pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<(), MethodError> {
+    pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<()> {
         let m = session.measure_warm(&TestRegion::replicate(&self.workload, round), round)?;
         for part in &mut self.parts {
             part.add(&m);

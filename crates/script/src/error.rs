@@ -2,6 +2,9 @@
 
 use rig::{Exit, RigError};
 
+/// The result of a part of a method.
+pub type Result<T, E = MethodError> = std::result::Result<T, E>;
+
 /// Why a method did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum MethodError {

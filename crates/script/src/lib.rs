@@ -26,7 +26,7 @@ mod timed;
 pub mod whole;
 
 pub use cell::Cell;
-pub use error::MethodError;
+pub use error::{MethodError, Result};
 pub use method::{Conclusion, MethodInfo, plan};
 pub use options::{BYTES_MIN, Common, Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;

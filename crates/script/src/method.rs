@@ -3,7 +3,7 @@
 use record::{Answer, FindingKind, MetricKey, Plan, Safety};
 use rig::{RigError, TargetInfo};
 
-use crate::{Common, Declared, MethodError, MetricInfo, Options, Outcome, Session};
+use crate::{Common, Declared, MethodError, MetricInfo, Options, Outcome, Result, Session};
 
 /// Who draws the conclusions of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct MethodInfo {
     pub primary: &'static [&'static str],
     /// Its script, which is also its plan: see [`plan`]. All measurements are in the session, even
     /// after an error.
-    pub run: fn(&mut Session<'_>, &Options) -> Result<(), MethodError>,
+    pub run: fn(&mut Session<'_>, &Options) -> Result<()>,
     /// Its answer, from the measurements so far; `None` before there is one.
     pub answer: fn(&Outcome) -> Option<Answer>,
     /// Who draws its conclusions.
@@ -109,7 +109,7 @@ impl Session<'_> {
     }
 
     /// Runs a method. Each checkpoint computes its answer from the outcome so far.
-    pub fn run(&mut self, method: &MethodInfo, options: &Options) -> Result<(), MethodError> {
+    pub fn run(&mut self, method: &MethodInfo, options: &Options) -> Result<()> {
         options.check()?;
         self.declare(method);
         match (method.run)(self, options) {
@@ -121,10 +121,6 @@ impl Session<'_> {
 }
 
 /// Plans a method on a target. Returns the error that its run would return.
-pub fn plan(
-    method: &MethodInfo,
-    info: &TargetInfo,
-    options: &Options,
-) -> Result<Plan, MethodError> {
+pub fn plan(method: &MethodInfo, info: &TargetInfo, options: &Options) -> Result<Plan> {
     Session::plan(info, |session| session.run(method, options))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use workload::units::{binary, span};
 
-use crate::MethodError;
+use crate::{MethodError, Result};
 
 /// Minimum size of a region: a smaller one has too few large blocks.
 pub const BYTES_MIN: u64 = 4 << 20;
@@ -51,7 +51,7 @@ impl Options {
     }
 
     /// Refuses common options out of range.
-    pub fn check(&self) -> Result<(), MethodError> {
+    pub fn check(&self) -> Result<()> {
         let bad = |option: Common, value, range: String| {
             Err(MethodError::Option { option: option.name(), value, range })
         };

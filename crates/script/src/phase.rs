@@ -7,9 +7,7 @@
 
 use record::{Finding, FindingKind, Level};
 
-use crate::Cell;
-use crate::Session;
-use crate::{MethodError, Patience, Round};
+use crate::{Cell, Patience, Result, Round, Session};
 
 /// No round is begun that would end later than this multiple of the planned time ...
 const PATIENCE: f64 = 1.5;
@@ -36,11 +34,7 @@ pub struct Run {
 }
 
 /// Runs the cells. A drive much slower than planned gets fewer rounds. Rates that drift are noted.
-pub fn run(
-    session: &mut Session<'_>,
-    rounds: Rounds,
-    cells: &mut [Cell],
-) -> Result<Run, MethodError> {
+pub fn run(session: &mut Session<'_>, rounds: Rounds, cells: &mut [Cell]) -> Result<Run> {
     let each: f64 = cells.iter().map(Cell::seconds).sum();
     let seconds = PATIENCE * each * f64::from(rounds.most);
     let patience = Patience { rounds_min: ROUNDS_MIN, seconds };

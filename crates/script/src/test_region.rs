@@ -4,8 +4,7 @@ use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::{Region, Workload};
 
-use crate::BYTES_MIN;
-use crate::{MethodError, Options};
+use crate::{BYTES_MIN, MethodError, Options, Result};
 
 /// Large transfers, as in a file copy.
 const LARGE: u32 = 1 << 20;
@@ -62,11 +61,7 @@ pub struct TestRegion {
 
 impl TestRegion {
     /// Combines target and options; `seconds` is the method's default duration.
-    pub fn new(
-        target: &TargetInfo,
-        options: &Options,
-        seconds: f64,
-    ) -> Result<TestRegion, MethodError> {
+    pub fn new(target: &TargetInfo, options: &Options, seconds: f64) -> Result<TestRegion> {
         let (large, small) = (blocks_of(LARGE, target), blocks_of(SMALL, target));
         let writes = may_write(target);
         let wanted = options.size.unwrap_or(if writes { WRITE_BYTES } else { u64::MAX });
@@ -111,12 +106,7 @@ fn blocks_of(bytes: u32, target: &TargetInfo) -> u32 {
 
 /// Refuses a user's file or device opened with less than `least`. The error's text begins with
 /// `writes`, for instance `restore overwrites`.
-pub fn admit(
-    target: &TargetInfo,
-    least: Safety,
-    writes: &str,
-    advice: &str,
-) -> Result<(), MethodError> {
+pub fn admit(target: &TargetInfo, least: Safety, writes: &str, advice: &str) -> Result<()> {
     if target.is_user_data() && target.allowed < least {
         let borrows = least == Safety::Borrows;
         let opened = if borrows { "opened read-only" } else { "not opened with --destroy" };

@@ -3,11 +3,10 @@
 use rig::{BlockRequest, BlockWay, RigError};
 use workload::Filler;
 
-use crate::MethodError;
-use crate::Session;
+use crate::{MethodError, Result, Session};
 
 /// Reads; returns the time in nanoseconds.
-pub fn timed_read(session: &mut Session<'_>, offset: u64, bytes: u64) -> Result<f64, MethodError> {
+pub fn timed_read(session: &mut Session<'_>, offset: u64, bytes: u64) -> Result<f64> {
     timed(session, BlockWay::Read, offset, vec![0; bytes as usize])
 }
 
@@ -17,18 +16,13 @@ pub fn timed_write(
     filler: &Filler,
     offset: u64,
     bytes: u64,
-) -> Result<f64, MethodError> {
+) -> Result<f64> {
     let mut content = vec![0; bytes as usize];
     filler.fill(&mut content, offset);
     timed(session, BlockWay::Write, offset, content)
 }
 
-fn timed(
-    session: &mut Session<'_>,
-    way: BlockWay,
-    offset: u64,
-    bytes: Vec<u8>,
-) -> Result<f64, MethodError> {
+fn timed(session: &mut Session<'_>, way: BlockWay, offset: u64, bytes: Vec<u8>) -> Result<f64> {
     let request = BlockRequest { tag: offset, way, offset, bytes };
     let mut done = Vec::new();
     match way {

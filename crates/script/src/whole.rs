@@ -9,9 +9,7 @@ use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::BYTES_MIN;
-use crate::TestRegion;
-use crate::{MethodError, MethodInfo, Options};
+use crate::{BYTES_MIN, MethodInfo, Options, Result, TestRegion};
 
 /// Queue depth for maximum performance: enough for any drive, as in `quick`.
 pub const DEPTH: u32 = 8;
@@ -35,11 +33,7 @@ pub struct Whole {
 
 impl Whole {
     /// The target of `method`, which is refused unless it is a drive opened with `--destroy`.
-    pub fn new(
-        method: &MethodInfo,
-        target: &TargetInfo,
-        options: &Options,
-    ) -> Result<Whole, MethodError> {
+    pub fn new(method: &MethodInfo, target: &TargetInfo, options: &Options) -> Result<Whole> {
         if target.allowed < Safety::Destroys || !is_drive(target) {
             return Err(refused(method.name, target).into());
         }
@@ -47,11 +41,7 @@ impl Whole {
     }
 
     /// The same without requiring `--destroy`, for methods that only read.
-    pub fn unguarded(
-        method: &MethodInfo,
-        target: &TargetInfo,
-        options: &Options,
-    ) -> Result<Whole, MethodError> {
+    pub fn unguarded(method: &MethodInfo, target: &TargetInfo, options: &Options) -> Result<Whole> {
         if !is_drive(target) {
             return Err(refused(method.name, target).into());
         }

@@ -13,11 +13,11 @@ use workload::units::binary;
 use workload::{Mix, Pattern, Region, Workload};
 
 use rules::Shift;
-use script::Session;
-use script::schedule;
 use script::whole::Whole;
-use script::{MethodError, MethodInfo, MetricInfo, Options, Round};
-use script::{TestRegion, random_writes_max};
+use script::{
+    MethodInfo, MetricInfo, Options, Result, Round, Session, TestRegion, random_writes_max,
+    schedule,
+};
 
 /// Seconds per replicate of one offset.
 const EACH_SECONDS: f64 = 5.0;
@@ -68,7 +68,7 @@ const WRITES: MetricInfo = MetricInfo::rate(
 );
 const RATIO: MetricInfo = MetricInfo::number("align-{bytes}.ratio", "its ratio to `align-0`");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
     let workloads = workloads(&whole, session.target());
     let block = session.target().logical_block_bytes;
@@ -78,11 +78,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     measure(session, &whole, &workloads)
 }
 
-fn measure(
-    session: &mut Session<'_>,
-    whole: &Whole,
-    workloads: &[Workload],
-) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, whole: &Whole, workloads: &[Workload]) -> Result<()> {
     session.discard(whole, "discard", whole.everything)?;
     session.fill_region(whole, "fill", region(whole))?;
     let empty = |w: &Workload| Shift { bytes: w.shift_bytes, rates: Vec::new() };

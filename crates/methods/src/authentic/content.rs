@@ -4,20 +4,14 @@ use workload::{Mix, Pattern, Region, Stop, Workload};
 
 use super::Check;
 use rules::{CONTENTS, Contents};
-use script::MethodError;
-use script::Session;
-use script::TestRegion;
+use script::{Result, Session, TestRegion};
 
 /// Queue depth: enough to keep any drive busy.
 const DEPTH: u32 = 8;
 
 pub(super) static CHECK: Check = Check { share: 0.4, writes: true, run };
 
-fn run(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    seconds: f64,
-) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
     let workloads = workloads(test_region, seconds);
     session.checks_mut().put(Contents::default());
     session.alternate(&workloads, test_region.rounds, |checks, rates| {

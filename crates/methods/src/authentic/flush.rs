@@ -6,9 +6,7 @@ use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
 use super::Check;
 use rules::FlushTimes;
-use script::Session;
-use script::TestRegion;
-use script::{MethodError, Round};
+use script::{Result, Round, Session, TestRegion};
 
 /// Maximum writes per round. A flush without effect takes almost no time; this many writes suffice
 /// to show that.
@@ -16,11 +14,7 @@ const WRITES_MAX: u64 = 4096;
 
 pub(super) static CHECK: Check = Check { share: 0.1, writes: true, run };
 
-fn run(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    seconds: f64,
-) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
     let mut times = LatencyReplicates::default();
     session.checks_mut().put(FlushTimes::default());
     for w in workloads(test_region, seconds) {

@@ -11,10 +11,7 @@ use workload::units::binary_tight;
 
 use super::{Check, HELD, MISS, WITHIN_SPAN};
 use rules::MapSpan;
-use script::Session;
-use script::TestRegion;
-use script::timed_read;
-use script::{Budget, MethodError};
+use script::{Budget, Result, Session, TestRegion, timed_read};
 
 /// The smallest span; its map takes 8 KiB.
 const FIRST: u64 = 8 << 20;
@@ -35,11 +32,7 @@ const PAIRS: u64 = 256;
 
 pub(super) static CHECK: Check = Check { share: 0.1, writes: false, run };
 
-fn run(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    seconds: f64,
-) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
     // Reads of a rotational disk show seek times, not its map.
     let drive = session.target().target.drive.as_ref();
     if drive.is_some_and(|drive| drive.rotational == Some(true)) {
@@ -73,12 +66,7 @@ fn spans(bytes: u64) -> Vec<u64> {
 }
 
 /// Warms up the map of the part of the span beyond the previous one.
-fn warm_up(
-    session: &mut Session<'_>,
-    from: u64,
-    to: u64,
-    test_region: &TestRegion,
-) -> Result<(), MethodError> {
+fn warm_up(session: &mut Session<'_>, from: u64, to: u64, test_region: &TestRegion) -> Result<()> {
     for offset in (from..to).step_by(STRIDE as usize) {
         timed_read(session, offset, u64::from(test_region.small))?;
     }
@@ -86,11 +74,7 @@ fn warm_up(
 }
 
 /// Times of the pairs, nanoseconds.
-fn pairs(
-    session: &mut Session<'_>,
-    bytes: u64,
-    test_region: &TestRegion,
-) -> Result<Vec<[f64; 2]>, MethodError> {
+fn pairs(session: &mut Session<'_>, bytes: u64, test_region: &TestRegion) -> Result<Vec<[f64; 2]>> {
     let small = u64::from(test_region.small);
     let each = AREA / small;
     let order = Permutation::new(bytes / AREA * each, test_region.seed_of(31) ^ bytes);

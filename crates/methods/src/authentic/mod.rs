@@ -18,12 +18,9 @@ use rig::RigError;
 use workload::OpKind::Read;
 
 use rules::Contents;
-use script::Cell;
-use script::Session;
-use script::TestRegion;
 use script::phase::{self, Rounds};
 
-use script::{MethodError, MethodInfo, MetricInfo, Options};
+use script::{Cell, MethodError, MethodInfo, MetricInfo, Options, Result, Session, TestRegion};
 
 /// Default total duration, seconds.
 const SECONDS: f64 = 60.0;
@@ -141,7 +138,7 @@ const DEDUPED: MetricInfo = MetricInfo::new(
 /// Metrics of drives with content-dependent speed.
 const SAVINGS: [MetricInfo; 4] = [COMPRESSIBLE, COMPRESSED, DUPLICATE, DEDUPED];
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
     test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
     let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
@@ -179,18 +176,13 @@ struct Check {
     /// Whether it writes.
     writes: bool,
     /// Measures in rounds, within the given seconds, and stores the result in the session's checks.
-    run: fn(&mut Session<'_>, &TestRegion, f64) -> Result<(), MethodError>,
+    run: fn(&mut Session<'_>, &TestRegion, f64) -> Result<()>,
 }
 
 impl Check {
     /// Runs the check within its share of `seconds`. A check that the target does not support is
     /// skipped with a note.
-    fn run(
-        &self,
-        session: &mut Session<'_>,
-        test_region: &TestRegion,
-        seconds: f64,
-    ) -> Result<(), MethodError> {
+    fn run(&self, session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
         match (self.run)(session, test_region, self.share * seconds) {
             Err(MethodError::Rig(RigError::Unsupported(why))) => {
                 let text = format!("a check was skipped: the target does not support it: {why}");
@@ -216,6 +208,6 @@ pub(crate) fn run_checks(
     session: &mut Session<'_>,
     test_region: &TestRegion,
     seconds: f64,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     checks(test_region).try_for_each(|check| check.run(session, test_region, seconds))
 }

@@ -8,9 +8,7 @@ use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use super::{CACHED, Check, DIRECT};
 use rules::PageCache;
-use script::MethodError;
-use script::Session;
-use script::TestRegion;
+use script::{Result, Session, TestRegion};
 
 /// Size of the region, which is read repeatedly until the time ends: small enough to stay in the
 /// page cache on any machine.
@@ -18,11 +16,7 @@ const BYTES: u64 = 16 << 20;
 
 pub(super) static CHECK: Check = Check { share: 0.1, writes: false, run };
 
-fn run(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    seconds: f64,
-) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
     let workloads = workloads(test_region, seconds);
     // One pass over the region, so that the first round also finds it in the cache.
     let mut warm = workloads[1].clone();

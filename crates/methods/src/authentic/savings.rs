@@ -11,9 +11,7 @@ use record::{Covers, Metric, MetricInfo};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
 use super::{COMPRESSED, COMPRESSIBLE, DEDUPED, DUPLICATE};
-use script::Session;
-use script::TestRegion;
-use script::{Budget, MethodError};
+use script::{Budget, Result, Session, TestRegion};
 
 /// Percentages of redundant content.
 pub(super) const LEVELS: [u32; 5] = [0, 25, 50, 75, 100];
@@ -59,7 +57,7 @@ impl Curve {
         session: &mut Session<'_>,
         test_region: &TestRegion,
         gains: bool,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let workloads = LEVELS.map(|percent| self.workload(test_region, percent));
         let count = LEVELS.len() as u64 * u64::from(ROUNDS);
         let budget = Budget {
@@ -73,11 +71,7 @@ impl Curve {
         })
     }
 
-    fn write(
-        &self,
-        session: &mut Session<'_>,
-        workloads: &[Workload; LEVELS.len()],
-    ) -> Result<(), MethodError> {
+    fn write(&self, session: &mut Session<'_>, workloads: &[Workload; LEVELS.len()]) -> Result<()> {
         let rates = session.alternate(workloads, ROUNDS, |_, _| {})?;
         if let Some(saved) = Saved::from_rates(&rates.map(|rates| mean(&rates))) {
             session.put_metric(saved.metric(self.saved));

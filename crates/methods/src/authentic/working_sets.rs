@@ -11,10 +11,7 @@ use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use super::{Check, WITHIN};
 use rules::{WorkingSet, WorkingSets};
-use script::Session;
-use script::TestRegion;
-use script::schedule;
-use script::{MethodError, Round};
+use script::{Result, Round, Session, TestRegion, schedule};
 
 /// The smallest set.
 const FIRST: u64 = 1 << 20;
@@ -34,11 +31,7 @@ const WARM_UP_DEPTH: u32 = 8;
 
 pub(super) static CHECK: Check = Check { share: 0.4, writes: false, run };
 
-fn run(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    seconds: f64,
-) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
     let mut workloads = workloads(test_region, seconds);
     let far = workloads.len();
     workloads.push(at_end(&workloads[0], test_region));

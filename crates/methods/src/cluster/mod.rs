@@ -15,9 +15,8 @@ use workload::units::{binary_tight, parse_bytes};
 use workload::{BlockSizes, Mix, Pattern, Region};
 
 use crate::stream::{FS, Script, recorded};
-use script::Session;
 use script::whole::Whole;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Session};
 
 /// Default duration in seconds.
 const SECONDS: f64 = 120.0;
@@ -119,7 +118,7 @@ fn like(text: &str) -> Like {
     }
 }
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let usual = if options.get(&FS) == Kind::Fat32 { FAT32_REGION } else { REGION };
     let size = options.size.unwrap_or(usual).min(session.target().bytes);
     let part = options.sized(size);
@@ -138,7 +137,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 }
 
 /// Files of 8 MiB at the maximum rate, on a region of the target.
-fn recording(target: &TargetInfo, options: &Options, region: u64) -> Result<Script, MethodError> {
+fn recording(target: &TargetInfo, options: &Options, region: u64) -> Result<Script> {
     Ok(Script {
         rate: None,
         checkpoint: None,
@@ -162,7 +161,7 @@ fn measure(
     whole: &Whole,
     mut script: Script,
     sizes: &[(u64, u64)],
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let units = units(&script, whole.bytes(), whole.block);
     if units.is_empty() {
         let least = FAT32_REGION / u64::from(FAT32_MOST) * u64::from(whole.block.max(2048));
@@ -194,7 +193,7 @@ fn measure(
 }
 
 /// Records the files through a file system and publishes the rate.
-fn record(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
+fn record(session: &mut Session<'_>, script: &Script) -> Result<()> {
     let size = binary_tight(u64::from(script.cluster));
     let key = FILES.member(&[&script.name(), &size]);
     let step = key.to_string();

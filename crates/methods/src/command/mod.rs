@@ -13,7 +13,8 @@ use workload::units::binary;
 
 use rules::Ruling;
 use script::{
-    Common, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session,
+    Common, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Result, Round,
+    Session,
 };
 
 /// Default number of runs: the minimum for a meaningful interval.
@@ -76,7 +77,7 @@ const DISCARDED: MetricInfo = TRAFFIC_SYNCED.named("command.device-discarded");
 pub(crate) static COMMAND: Opt<Vec<String>> =
     Opt::rest("command", "COMMAND", "the program to run in the directory, and its arguments");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let command = options.get(&COMMAND);
     let name = name(&command)?;
     session.set_state(State::Unknown);
@@ -113,7 +114,7 @@ fn runs(options: &Options) -> u32 {
 }
 
 /// The command, approximately as typed.
-fn name(command: &[String]) -> Result<String, MethodError> {
+fn name(command: &[String]) -> Result<String> {
     if command.is_empty() { Err(MethodError::NoCommand) } else { Ok(command.join(" ")) }
 }
 

@@ -19,10 +19,10 @@ use rig::{Measurement, TargetInfo};
 use workload::units::parse_duration;
 use workload::{Mix, Pacing, Pattern, Stop, Workload};
 
-use script::Session;
-use script::schedule;
-use script::{Budget, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
-use script::{TestRegion, random_writes_max};
+use script::{
+    Budget, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Round, Session,
+    TestRegion, random_writes_max, schedule,
+};
 
 use search::Search;
 
@@ -134,7 +134,7 @@ static READS: Opt<u32> = Opt::value(
     || 100,
 );
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
     test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
     session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
@@ -195,7 +195,7 @@ impl Loads {
         }
     }
 
-    fn measure(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn measure(&mut self, session: &mut Session<'_>) -> Result<()> {
         self.closed_loop(session)?;
         session.rounds(self.rounds, None, |session, round| {
             for index in schedule::order(self.points.len(), round) {
@@ -214,7 +214,7 @@ impl Loads {
         Ok(())
     }
 
-    fn closed_loop(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn closed_loop(&mut self, session: &mut Session<'_>) -> Result<()> {
         let mut amounts = Vec::new();
         session.rounds(self.rounds, None, |session, round| {
             let w = self.workload(session.target(), CLOSED.name, Pacing::Closed);
@@ -257,7 +257,7 @@ impl Loads {
         name: &str,
         rate: f64,
         replicate: u32,
-    ) -> Result<Measurement, MethodError> {
+    ) -> Result<Measurement> {
         let w = self.workload(session.target(), name, Pacing::Poisson { rate });
         session.probe(&w, replicate)
     }
@@ -275,7 +275,7 @@ impl Loads {
     }
 
     /// Finds the knee: between the last load kept up with and the first overload.
-    fn search_knee(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn search_knee(&mut self, session: &mut Session<'_>) -> Result<()> {
         let kept_up = |point: &Point| {
             let offered = self.offered(f64::from(point.percent));
             let (ops, seconds) =
@@ -305,7 +305,7 @@ impl Loads {
     }
 
     /// Finds the highest load whose 99th percentile stays within the limit.
-    fn search_kept(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn search_kept(&mut self, session: &mut Session<'_>) -> Result<()> {
         let Some(limit_ns) = self.limit_ns else { return Ok(()) };
         let keeps = |p: &Point| p.latencies.merged().percentile(0.99).map(|ns| ns <= limit_ns);
         let judged: Vec<_> = self.points.iter().map(|p| (p.percent, keeps(p))).collect();
@@ -327,7 +327,7 @@ impl Loads {
         steps: u32,
         mut search: Search,
         mut judge: impl FnMut(&Loads, f64, &Measurement) -> Option<bool>,
-    ) -> Result<Search, MethodError> {
+    ) -> Result<Search> {
         let budget = Budget { seconds: 2.0 * f64::from(steps) * self.each, ..Budget::default() };
         session.budget(name, budget, |session| {
             for step in 0..steps {

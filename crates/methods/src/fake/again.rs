@@ -5,8 +5,7 @@
 use rig::{RigError, Unsteady};
 
 use super::found::{differing_blocks, is_right, take_right};
-use script::MethodError;
-use script::Session;
+use script::{MethodError, Result, Session};
 
 /// Number of second reads that agree with the first, after which wrong content is believed at once:
 /// a counterfeit drive has a great deal of it.
@@ -33,7 +32,7 @@ impl Rereads {
         offset: u64,
         bytes: &mut [u8],
         seed: u64,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let blocks = differing_blocks(bytes, &[]);
         self.seen.of += blocks.len() as u64;
         let is_believed = self.agreed >= AGREED_MAX && !self.seen.is_seen();

@@ -9,8 +9,7 @@ use record::TargetKind;
 use rig::{RigError, TargetInfo};
 use workload::Region;
 
-use script::BYTES_MIN;
-use script::{MethodError, Options};
+use script::{BYTES_MIN, MethodError, Options, Result};
 
 /// Size of a place in the middle of the drive, bytes.
 pub(super) const PLACE: u64 = 128 << 10;
@@ -54,7 +53,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub fn new(target: &TargetInfo, options: &Options) -> Result<Layout, MethodError> {
+    pub fn new(target: &TargetInfo, options: &Options) -> Result<Layout> {
         let is_directory = target.target.kind == TargetKind::Directory;
         if options.size.is_some() && !is_directory {
             let text = format!(

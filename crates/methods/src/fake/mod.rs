@@ -18,9 +18,7 @@ use rig::{BlockDone, BlockRequest, BlockWay, Preparation};
 use workload::stamp;
 use workload::units::decimal;
 
-use script::admit;
-use script::{Bulk, Conclusion, Session};
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::{Bulk, Common, Conclusion, MethodInfo, MetricInfo, Options, Result, Session, admit};
 
 use again::Rereads;
 use found::{Capacity, Found};
@@ -85,7 +83,7 @@ const DETECTION: MetricInfo = MetricInfo::number(
          bad",
 );
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let advice = match session.target().target.kind {
         TargetKind::File => "--destroy with its size allows overwriting all of it",
         _ => "--borrow restores everything; --destroy with its serial number allows overwriting",
@@ -102,7 +100,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     restored.and(result)
 }
 
-fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<()> {
     if layout.borrows {
         for place in &layout.places {
             session.prepare("borrow", Preparation::Borrow { region: place.region })?;
@@ -149,7 +147,7 @@ fn transfer(
     way: BlockWay,
     seed: u64,
     results: &mut (Found, Rereads),
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let depth = DEPTH.min(session.queue_depth()?);
     let (mut flight, mut done) = (0, Vec::new());
     let mut offset = place.region.start;
@@ -178,7 +176,7 @@ fn take(
     one: BlockDone,
     seed: u64,
     (found, rereads): &mut (Found, Rereads),
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let BlockDone { mut request, result, .. } = one;
     match (&result, request.way) {
         (Ok(()), BlockWay::Read) => {

@@ -9,10 +9,8 @@ use analysis::mean;
 use rig::BlockWay;
 use workload::{Content, Filler, Permutation, Region};
 
-use script::MethodError;
-use script::timed_write;
 use script::whole::Whole;
-use script::{Bulk, Session};
+use script::{Bulk, Result, Session, timed_write};
 
 /// Erase blocks tested at the start. In Linaro's survey of flash cards, zones end after one to
 /// four.
@@ -64,7 +62,7 @@ pub(super) fn search(
     session: &mut Session<'_>,
     whole: &Whole,
     erase: Option<u64>,
-) -> Result<Option<Small>, MethodError> {
+) -> Result<Option<Small>> {
     session.step(FAT_ZONE.name, 0);
     let small = SMALL.max(u64::from(whole.block));
     let bytes = u64::from(ROUNDS) * (FIRST + OTHERS) * (WRITES + 1) * small;
@@ -86,7 +84,7 @@ fn small_writes(
     erase: u64,
     blocks: &[u64],
     small: u64,
-) -> Result<Option<Vec<Vec<f64>>>, MethodError> {
+) -> Result<Option<Vec<Vec<f64>>>> {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); blocks.len()];
     let began_ns = session.elapsed_ns();
     let elapsed =

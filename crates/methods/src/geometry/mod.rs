@@ -22,10 +22,10 @@ use record::{MetricKey, Unit};
 use workload::units::binary_tight;
 use workload::{Permutation, Region};
 
-use script::Session;
-use script::timed_read;
 use script::whole::Whole;
-use script::{Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{
+    Common, Conclusion, MethodInfo, MetricInfo, Options, Result, Round, Session, timed_read,
+};
 
 use fat::Small;
 use levels::{Level, steps};
@@ -147,7 +147,7 @@ const DECLARED_OTHER: MetricInfo = MetricInfo::bytes(
 const OPEN_LINEAR: MetricInfo = OPEN.named("geometry-open-linear");
 const OPEN_RANDOM: MetricInfo = OPEN.named("geometry-open-random");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let size = options.size.unwrap_or(REGION_MAX).min(session.target().bytes);
     let part = options.sized(size.max(script::BYTES_MIN));
     let whole = Whole::unguarded(&INFO, session.target(), &part)?;
@@ -205,7 +205,7 @@ impl Found {
     }
 
     /// Reads before, across and after every boundary, in shuffled order.
-    fn read(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
+    fn read(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<()> {
         let places: Vec<(usize, u64)> = self
             .classes
             .iter()

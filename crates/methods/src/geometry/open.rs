@@ -4,10 +4,8 @@ use rig::BlockWay;
 use workload::{Content, Filler, Permutation};
 
 use super::Found;
-use script::MethodError;
-use script::timed_write;
 use script::whole::Whole;
-use script::{Bulk, Session};
+use script::{Bulk, Result, Session, timed_write};
 
 /// Bytes per write.
 const CHUNK: u64 = 64 << 10;
@@ -43,7 +41,7 @@ pub(super) fn search(
     whole: &Whole,
     erase: Option<u64>,
     found: &mut Found,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let names = [OPEN_LINEAR, OPEN_RANDOM].map(|metric| metric.name);
     let mut single = None;
     for (index, name) in names.into_iter().enumerate() {
@@ -100,11 +98,7 @@ impl Writer {
     }
 
     /// Doubles the number of blocks until it is too high, then bisects.
-    fn search(
-        &mut self,
-        session: &mut Session<'_>,
-        base: f64,
-    ) -> Result<Option<Open>, MethodError> {
+    fn search(&mut self, session: &mut Session<'_>, base: f64) -> Result<Option<Open>> {
         let (mut good, mut bad) = (0, None);
         let mut count = 1;
         loop {
@@ -128,11 +122,7 @@ impl Writer {
 
     /// Mean time of a write to `count` blocks in turn, nanoseconds; `None` if the region is too
     /// small or a limit on bytes or time is reached.
-    fn each_ns(
-        &mut self,
-        session: &mut Session<'_>,
-        count: u32,
-    ) -> Result<Option<f64>, MethodError> {
+    fn each_ns(&mut self, session: &mut Session<'_>, count: u32) -> Result<Option<f64>> {
         let bytes = u64::from(count) * (TURNS + 1) * CHUNK;
         let elapsed = (session.elapsed_ns() - self.began_ns) as f64 / 1e9;
         let room = u64::from(count) <= self.blocks && (TURNS + 1) * CHUNK <= self.erase;

@@ -12,10 +12,8 @@ use analysis::Stream;
 use rig::BlockWay;
 use workload::{Content, Filler, Region};
 
-use script::MethodError;
-use script::timed_write;
 use script::whole::Whole;
-use script::{Bulk, Session};
+use script::{Bulk, Result, Session, timed_write};
 
 /// Bytes per write.
 const CHUNK: u64 = 64 << 10;
@@ -50,10 +48,7 @@ pub(super) struct Writes {
 }
 
 /// Writes both streams; `None` in a plan.
-pub(super) fn measure(
-    session: &mut Session<'_>,
-    whole: &Whole,
-) -> Result<Option<Writes>, MethodError> {
+pub(super) fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<Option<Writes>> {
     session.step("geometry-period", 0);
     let half = whole.bytes() / 2 / CHUNK * CHUNK;
     let bytes = half.saturating_sub(APART).min(BYTES_MAX);
@@ -68,12 +63,7 @@ pub(super) fn measure(
 }
 
 /// Writes one stream, and rests.
-fn stream(
-    session: &mut Session<'_>,
-    filler: &Filler,
-    begin: u64,
-    bytes: u64,
-) -> Result<Stream, MethodError> {
+fn stream(session: &mut Session<'_>, filler: &Filler, begin: u64, bytes: u64) -> Result<Stream> {
     let began_ns = session.elapsed_ns();
     let mut values = Vec::new();
     for offset in (begin..begin + bytes).step_by(CHUNK as usize) {

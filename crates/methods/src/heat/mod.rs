@@ -13,9 +13,8 @@ use workload::OpKind::Write;
 use workload::{Stop, Workload};
 
 use rules::HeatLoad;
-use script::Session;
 use script::whole::Whole;
-use script::{Budget, Common, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{Budget, Common, MethodInfo, MetricInfo, Options, Result, Round, Session};
 
 /// Maximum duration of the load, seconds.
 const LOAD_SECONDS: f64 = 3600.0;
@@ -80,7 +79,7 @@ const START: MetricInfo = TEMPERATURES.named("heat-load.start");
 const HOTTEST: MetricInfo = TEMPERATURES.named("heat-load.hottest");
 const END: MetricInfo = TEMPERATURES.named("heat-load.end");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
     session.checks_mut().put(HeatLoad::default());
     session.fill_region(&whole, "fill", whole.test_region.region())?;
@@ -107,7 +106,7 @@ fn load_until_settled(
     session: &mut Session<'_>,
     whole: &Whole,
     heat_load: &mut HeatLoad,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let lap = load(whole, LOAD.name);
     let minutes = lap_seconds(whole) / 60.0;
     let mut written = 0.0;

@@ -15,9 +15,7 @@ use rig::{Measurement, RigError};
 use workload::units::binary;
 use workload::{BlockSizes, Mix, Pacing, Pattern, Region, Source, Stop, Workload};
 
-use script::TestRegion;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
-use script::{Part, Session};
+use script::{Common, MethodInfo, MetricInfo, Opt, Options, Part, Result, Session, TestRegion};
 
 use access::{Accesses, alignment};
 use icf::{AccessLine, AccessSpec, IcfJob, IcfScript};
@@ -160,7 +158,7 @@ fn access_line(text: &str) -> Result<AccessLine, String> {
     line().ok_or_else(|| "SIZE,READS,RANDOM[,ALIGN] such as 4KiB,67,100".into())
 }
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let script = script(options)?;
     admit(session, &script)?;
     let size = options.size.or(extent(&script));
@@ -193,7 +191,7 @@ fn extent(script: &IcfScript) -> Option<u64> {
 }
 
 /// The configuration from a file, or from `--access`.
-fn script(options: &Options) -> Result<IcfScript, MethodError> {
+fn script(options: &Options) -> Result<IcfScript> {
     match options.get(&ICF) {
         Icf::Script(script) => Ok(script),
         Icf::File(name) => {
@@ -221,7 +219,7 @@ fn describe(line: &AccessLine) -> String {
 }
 
 /// Checks that the target supports the sizes, the alignment and the writes.
-fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
+fn admit(session: &Session<'_>, script: &IcfScript) -> Result<()> {
     let target = session.target();
     let block = u64::from(target.logical_block_bytes.max(1));
     let specs = || script.jobs().map(|job| &job.spec);
@@ -267,7 +265,7 @@ fn run_jobs(
     test_region: &TestRegion,
     (index, jobs): (usize, &[IcfJob]),
     [ramp_seconds, seconds]: [f64; 2],
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let key = ACCESSES.member(&[&(index + 1)]);
     let block = session.target().logical_block_bytes;
     let seed = test_region.seed_of(index as u32);

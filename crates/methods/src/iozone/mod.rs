@@ -22,10 +22,10 @@ pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric, throughput_metri
 
 use self::latencies::Watch;
 use self::rules::Seen;
-use script::BYTES_MIN;
-use script::Session;
-use script::TestRegion;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::{
+    BYTES_MIN, Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Session,
+    TestRegion,
+};
 
 /// Duration of the default run in seconds, on a drive that commits a record per millisecond.
 const SECONDS: f64 = 90.0;
@@ -96,7 +96,7 @@ pub static IOZONE: Opt<Option<Iozone>> = Opt::unwritten("iozone", || None);
 /// Where the operations of writes, rewrites, reads and rereads go, if they are wanted.
 pub static LATENCIES: Opt<Option<Latencies>> = Opt::unwritten("latencies", || None);
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let run = Run::new(session.target(), options)?;
     let mut seen = Seen::default();
     if !run.test_region.writes {
@@ -149,7 +149,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(target: &TargetInfo, options: &Options) -> Result<Run, MethodError> {
+    fn new(target: &TargetInfo, options: &Options) -> Result<Run> {
         let spec = options.get(&IOZONE).unwrap_or_else(|| {
             let mut spec = Iozone::default();
             if let (Some(bytes), [row]) = (options.size, &mut spec.rows[..]) {
@@ -193,7 +193,7 @@ fn probe(
     row: Row,
     figure: IozoneFigure,
     w: &Workload,
-) -> Result<Measurement, MethodError> {
+) -> Result<Measurement> {
     let Some(latencies) = run.latencies.as_ref().filter(|_| figure.test() <= 1) else {
         return session.probe(w, 0);
     };
@@ -204,7 +204,7 @@ fn probe(
     Ok(performance.whole)
 }
 
-fn fill(session: &mut Session<'_>, bytes: u64, seed: u64) -> Result<(), MethodError> {
+fn fill(session: &mut Session<'_>, bytes: u64, seed: u64) -> Result<()> {
     let (region, seed) = (Region::first(bytes), seed.wrapping_sub(bytes));
     session.prepare("fill", Preparation::Fill { region, content: Content::Random, seed })?;
     Ok(())
@@ -212,11 +212,7 @@ fn fill(session: &mut Session<'_>, bytes: u64, seed: u64) -> Result<(), MethodEr
 
 /// Drops the file from the page cache before a workload, and reports a failure. Returns the bytes
 /// left in memory, if the system knows them.
-fn drop_caches(
-    session: &mut Session<'_>,
-    w: &Workload,
-    file_bytes: u64,
-) -> Result<Option<f64>, MethodError> {
+fn drop_caches(session: &mut Session<'_>, w: &Workload, file_bytes: u64) -> Result<Option<f64>> {
     let dropped = session.apply(Preparation::DropCaches)?;
     let Some(left) = dropped.cached_bytes else { return Ok(None) };
     if left as f64 > LEFT_MAX * file_bytes as f64

@@ -5,14 +5,14 @@ use workload::{Caching, Calls, Content, Pattern};
 use super::{IOZONE, Iozone, IozoneFigure, Row};
 use crate::find;
 use script::test_drive::{Fake, Traits, perform};
-use script::{MethodError, Options, Outcome, plan};
+use script::{MethodError, Options, Outcome, Result, plan};
 
 fn spec(tests: &[u32]) -> Iozone {
     let row = Row { file_bytes: 8 << 20, record_bytes: 4096 };
     Iozone { rows: vec![row], tests: tests.to_vec(), ..Iozone::default() }
 }
 
-fn run(fake: &mut Fake, spec: Iozone) -> (Outcome, Result<(), MethodError>) {
+fn run(fake: &mut Fake, spec: Iozone) -> (Outcome, Result<()>) {
     let mut out = Outcome::default();
     let options = Options::default().with(&IOZONE, Some(spec));
     let method = find("iozone").expect("exists");

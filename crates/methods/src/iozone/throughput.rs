@@ -10,11 +10,10 @@ use workload::{OpStream, Source, Workload};
 use super::latencies::Watch;
 use super::spec::{IozoneFigure, Row};
 use super::{Run, drop_caches, fill, rate};
-use script::MethodError;
-use script::Session;
+use script::{Result, Session};
 
 /// Measures every number of processes on every row.
-pub(super) fn run(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {
+pub(super) fn run(session: &mut Session<'_>, run: &Run) -> Result<()> {
     for processes in &run.spec.processes {
         for row in &run.spec.rows {
             if run.fills() {
@@ -36,7 +35,7 @@ fn measure(
     row: Row,
     processes: u32,
     figure: IozoneFigure,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     if figure == IozoneFigure::Write && run.test_region.writes {
         session.apply(Preparation::Empty)?;
     }

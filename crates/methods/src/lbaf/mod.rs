@@ -11,9 +11,8 @@ use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Workload};
 
 use crate::prepare::cannot_format;
-use script::Session;
 use script::whole::Whole;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::{Common, MethodInfo, MetricInfo, Options, Result, Session};
 
 /// Runs in all, half of them in each format.
 const RUNS: u32 = 4;
@@ -58,7 +57,7 @@ const RATE: MetricInfo = MetricInfo::rate(
     "throughput in this format",
 );
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
     check(session.target())?;
     if session.target().target.kind == TargetKind::Virtual {
@@ -83,7 +82,7 @@ fn caveat() -> Finding {
 }
 
 /// Checks that both formats are available, before the first change.
-fn check(target: &TargetInfo) -> Result<(), MethodError> {
+fn check(target: &TargetInfo) -> Result<()> {
     match [512, 4096].into_iter().find(|block| !target.formats.contains(block)) {
         None => Ok(()),
         Some(missing) => Err(RigError::Unsupported(cannot_format(target, missing)).into()),
@@ -98,7 +97,7 @@ fn formats(found: u32) -> [u32; RUNS as usize] {
     [other, same, same, other]
 }
 
-fn measure(session: &mut Session<'_>, whole: &Whole, found: u32) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, whole: &Whole, found: u32) -> Result<()> {
     let workloads = workloads(whole);
     let mut rates = vec![[Vec::new(), Vec::new()]; workloads.len()];
     for (round, block) in formats(found).into_iter().enumerate() {
@@ -114,7 +113,7 @@ fn measure(session: &mut Session<'_>, whole: &Whole, found: u32) -> Result<(), M
     Ok(())
 }
 
-fn format(session: &mut Session<'_>, block_bytes: u32) -> Result<(), MethodError> {
+fn format(session: &mut Session<'_>, block_bytes: u32) -> Result<()> {
     session.prepare("format", Preparation::Format { block_bytes })?;
     session.set_state(record::State::Fresh);
     Ok(())

@@ -18,10 +18,10 @@ use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Work
 
 use self::score::{Column, Score, riscos_call_ns};
 use self::verdict::Scores;
-use script::TestRegion;
-use script::schedule;
-use script::{MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
-use script::{Session, complete};
+use script::{
+    MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Round, Session, TestRegion,
+    complete, schedule,
+};
 
 /// Size of the file that is loaded and saved, bytes.
 const FILE: u64 = 8 << 20;
@@ -129,7 +129,7 @@ enum Reference {
     RiscOsRamFs,
 }
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let mut marks = Marks::new(session.target(), options)?;
     let bytes = session.begin(&marks.test_region, f64::INFINITY)?;
     marks.test_region.bytes = bytes - bytes % FILE;
@@ -149,7 +149,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn new(target: &TargetInfo, options: &Options) -> Result<Marks, MethodError> {
+    fn new(target: &TargetInfo, options: &Options) -> Result<Marks> {
         let part = options.sized(options.size.unwrap_or(REGION));
         let mut test_region = TestRegion::new(target, &part, SECONDS)?;
         test_region.bytes -= test_region.bytes % FILE;
@@ -214,7 +214,7 @@ impl Marks {
 
 /// Fills the part of the RAM disc that is used; returns its size in bytes, or 0 if no RAM disc is
 /// measured.
-fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, MethodError> {
+fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64> {
     if marks.published {
         return Ok(0);
     }
@@ -237,11 +237,7 @@ fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, Metho
     Ok(bytes)
 }
 
-fn legacy(
-    session: &mut Session<'_>,
-    marks: &Marks,
-    scores: &mut Scores,
-) -> Result<(), MethodError> {
+fn legacy(session: &mut Session<'_>, marks: &Marks, scores: &mut Scores) -> Result<()> {
     for column in marks.columns() {
         let w = marks.legacy(column);
         let drive = session.probe(&w, 0)?;
@@ -276,17 +272,13 @@ fn legacy_metric(key: MetricKey, score: Score) -> Metric {
 }
 
 /// Runs a workload on the RAM disc.
-fn on_reference(session: &mut Session<'_>, w: &Workload) -> Result<Measurement, MethodError> {
+fn on_reference(session: &mut Session<'_>, w: &Workload) -> Result<Measurement> {
     let reference = session.reference().ok_or(MethodError::NoReference)?;
     let measurement = reference.measure(w)?;
     complete(reference, measurement)
 }
 
-fn honest(
-    session: &mut Session<'_>,
-    marks: &Marks,
-    scores: &mut Scores,
-) -> Result<(), MethodError> {
+fn honest(session: &mut Session<'_>, marks: &Marks, scores: &mut Scores) -> Result<()> {
     let columns: Vec<Column> = marks.columns().collect();
     let mut rates = vec![[Vec::new(), Vec::new()]; columns.len()];
     session.rounds(marks.test_region.rounds, None, |session, round| {

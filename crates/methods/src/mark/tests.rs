@@ -8,13 +8,13 @@ use workload::{Caching, Calls};
 use super::{LEGACY, REFERENCE, Reference};
 use crate::find;
 use script::test_drive::{Fake, Traits, perform};
-use script::{MethodError, Options, Outcome, plan};
+use script::{MethodError, Options, Outcome, Result, plan};
 
 fn options() -> Options {
     Options { time: Some(Duration::from_secs(17)), ..Options::default() }
 }
 
-fn run(name: &str, fake: &mut Fake, options: &Options) -> (Outcome, Result<(), MethodError>) {
+fn run(name: &str, fake: &mut Fake, options: &Options) -> (Outcome, Result<()>) {
     let mut out = Outcome::default();
     let result = perform(find(name).expect("exists"), fake, options, &mut out);
     (out, result)
@@ -132,7 +132,7 @@ fn an_interrupted_mark_keeps_what_it_measured() {
     }
 }
 
-fn command(fake: &mut Fake, words: &[&str]) -> (Outcome, Result<(), MethodError>) {
+fn command(fake: &mut Fake, words: &[&str]) -> (Outcome, Result<()>) {
     let command = words.iter().map(|word| word.to_string()).collect();
     run("command", fake, &Options::default().with(&crate::command::COMMAND, command))
 }

@@ -12,12 +12,11 @@ use analysis::{binomial_tail, quantile};
 use record::{Covers, MetricKey, Safety};
 use workload::Permutation;
 
-use script::Session;
-use script::TestRegion;
-use script::schedule;
-use script::timed_read;
 use script::whole::time_tight;
-use script::{Budget, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{
+    Budget, Conclusion, MethodInfo, MetricInfo, Options, Result, Round, Session, TestRegion,
+    schedule, timed_read,
+};
 
 /// Rests, seconds.
 const RESTS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
@@ -87,7 +86,7 @@ const SLEEP: MetricInfo = MetricInfo::ns(
 const WAKE: MetricInfo =
     MetricInfo::ns("power-wake", "time that waking adds to a read after the longest rest");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let part = options.sized(options.size.unwrap_or(REGION));
     let mut test_region = TestRegion::new(session.target(), &part, SECONDS)?;
     test_region.size_given = false;
@@ -153,7 +152,7 @@ impl Rests {
     }
 
     /// Reads a block not read before; returns its time in nanoseconds.
-    fn read(&mut self, session: &mut Session<'_>) -> Result<f64, MethodError> {
+    fn read(&mut self, session: &mut Session<'_>) -> Result<f64> {
         let offset = self.order.get(self.count % self.order.len()) * self.block;
         self.count += 1;
         timed_read(session, offset, self.block)
@@ -161,7 +160,7 @@ impl Rests {
 
     /// Repeats short rests whose first reads disagree: more reads distinguish sleep from other
     /// delays.
-    fn repeat_unclear(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn repeat_unclear(&mut self, session: &mut Session<'_>) -> Result<()> {
         for index in 0..self.after.len() {
             let (seconds, samples) = &self.after[index];
             let seconds = *seconds;

@@ -17,10 +17,10 @@ use rig::{Erase, Preparation, Released, RigError, TargetInfo};
 use workload::units::{binary, decimal};
 use workload::{Mix, Stop, Workload};
 
-use script::Session;
-use script::TestRegion;
 use script::whole::{DEPTH, Whole};
-use script::{Budget, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{
+    Budget, Conclusion, MethodInfo, MetricInfo, Options, Result, Round, Session, TestRegion,
+};
 
 /// Random writes per ageing round, as a share of the drive, and the rounds: at least one pass, at
 /// most three. A drive not steady by then will not settle by writing.
@@ -65,7 +65,7 @@ pub struct Prepare {
 
 impl Prepare {
     /// Runs the task. The session has the progress, even after an error.
-    pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<()> {
         let mut seen = Vec::new();
         session.declare(&PREPARE);
         let result = match session.target().target.kind {
@@ -81,7 +81,7 @@ impl Prepare {
         session: &mut Session<'_>,
         options: &Options,
         seen: &mut Vec<Verdict>,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let whole = Whole::new(&PREPARE, session.target(), options)?;
         self.check(&whole, session.target())?;
         let discards = self.by != Erase::Discard || whole.discard;
@@ -110,7 +110,7 @@ impl Prepare {
     }
 
     /// Checks whether the drive supports the task, as far as is known in advance.
-    fn check(&self, whole: &Whole, target: &TargetInfo) -> Result<(), MethodError> {
+    fn check(&self, whole: &Whole, target: &TargetInfo) -> Result<()> {
         let unsupported = |text: String| Err(RigError::Unsupported(text).into());
         let given_back = matches!(self.to, State::Fresh | State::Trimmed);
         if given_back && !whole.discard && (self.by == Erase::Discard || self.to == State::Trimmed)
@@ -129,7 +129,7 @@ impl Prepare {
         }
     }
 
-    fn only_trims(&self) -> Result<(), MethodError> {
+    fn only_trims(&self) -> Result<()> {
         if self.to == State::Trimmed && self.by == Erase::Discard {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl Prepare {
     }
 
     /// Trims the free space through the file system.
-    fn trim(&self, session: &mut Session<'_>, seen: &mut Vec<Verdict>) -> Result<(), MethodError> {
+    fn trim(&self, session: &mut Session<'_>, seen: &mut Vec<Verdict>) -> Result<()> {
         self.only_trims()?;
         let bytes = session.prepare("trim", Preparation::TrimFree)?.bytes;
         session.put(TRIMMED, Some(bytes as f64));
@@ -177,7 +177,7 @@ fn erase(
     whole: &Whole,
     how: Erase,
     seen: &mut Vec<Verdict>,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     session.set_state(State::Unknown);
     let erase = Preparation::Erase { region: whole.everything, how };
     let done = session.prepare(how.name(), erase)?;
@@ -233,11 +233,7 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
 
 /// Random writes over everything, a tenth per round, until five rounds are steady by the SNIA rule
 /// and everything has been overwritten once.
-fn until_steady(
-    session: &mut Session<'_>,
-    whole: &Whole,
-    options: &Options,
-) -> Result<Verdict, MethodError> {
+fn until_steady(session: &mut Session<'_>, whole: &Whole, options: &Options) -> Result<Verdict> {
     let (mut rates, mut steady) = (Vec::new(), false);
     let budget = Budget {
         seconds: options.time.map_or(f64::INFINITY, |time| time.as_secs_f64()),

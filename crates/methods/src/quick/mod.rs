@@ -14,13 +14,9 @@ use record::{Finding, FindingKind, Level, Safety};
 use workload::OpKind::{Read, Write};
 use workload::units::{binary, span};
 
-use crate::authentic;
-use crate::causes;
-use script::Cell;
-use script::Session;
-use script::TestRegion;
+use crate::{authentic, causes};
 use script::phase::{self, Rounds};
-use script::{MethodError, MethodInfo, MetricInfo, Options};
+use script::{Cell, MethodInfo, MetricInfo, Options, Result, Session, TestRegion};
 
 /// Default total duration, in seconds.
 const SECONDS: f64 = 60.0;
@@ -115,7 +111,7 @@ const GRID: [MetricInfo; 9] = [
     ),
 ];
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
     let times = Times::new(&test_region, options.time.is_some());
     test_region.bytes = session.begin(&test_region, times.fill)?;
@@ -193,7 +189,7 @@ fn random_writes(test_region: &TestRegion) -> Vec<Cell> {
 }
 
 /// Lets the drive finish background work left over from the fill. A shortened rest is reported.
-fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
+fn rest(session: &mut Session<'_>, times: &Times) -> Result<()> {
     session.rest("rest", times.rest)?;
     if times.rest < REST_SECONDS {
         let (had, full) = (span(times.rest), span(REST_SECONDS));

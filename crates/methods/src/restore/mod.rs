@@ -18,9 +18,10 @@ use rig::{BlockRequest, BlockWay, RigError, TargetInfo};
 use workload::Region;
 use workload::units::binary;
 
-use script::admit;
-use script::{Bulk, Conclusion, Session};
-use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::{
+    Bulk, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Session,
+    admit,
+};
 
 use source::Generated;
 pub use source::{BlockSource, ImageBlock, ImageFile, Spent};
@@ -93,7 +94,7 @@ const SOURCE: MetricInfo = PARTS.named("restore-source");
 const PROCESSOR: MetricInfo = PARTS.named("restore-processor");
 const WRITE: MetricInfo = PARTS.named("restore-write");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let file: Arc<dyn ImageFile> = match options.get(&IMAGE) {
         Image::Opened(file) => file,
         Image::Generated => Arc::new(Generated::new(options, session.target().bytes)),
@@ -112,7 +113,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 }
 
 /// Refuses an image larger than the target, or with a part of one of its blocks.
-fn check_fits(target: &TargetInfo, bytes: u64) -> Result<(), MethodError> {
+fn check_fits(target: &TargetInfo, bytes: u64) -> Result<()> {
     if bytes > target.bytes {
         let spec = &target.target.spec;
         let (image, room) = (binary(bytes), binary(target.bytes));
@@ -152,7 +153,7 @@ impl Moved {
     }
 }
 
-fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodError> {
+fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
     session.step("restore", 0);
     if session.target().target.kind != TargetKind::Directory {
         session.set_state(State::Used);
@@ -164,7 +165,7 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), Method
 
 /// Writes all blocks of the image, up to the first that is broken or that the drive refuses, and
 /// publishes the results so far.
-fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodError> {
+fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
     let begun_ns = session.elapsed_ns();
     let mut source = file.open().map_err(|error| broken(file, &error))?;
     let (mut moved, mut done, mut flight) = (Moved::default(), Vec::new(), 0);

@@ -14,9 +14,9 @@ use record::{MetricKey, Safety, State, TargetKind, Unit};
 use rig::{BlockRequest, BlockWay, RigError};
 use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use script::Session;
-use script::TestRegion;
-use script::{Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options};
+use script::{
+    Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Result, Session, TestRegion,
+};
 
 pub(crate) use classes::Measured;
 use classes::{LARGE_UNIT, SMALL_UNIT};
@@ -83,7 +83,7 @@ const CLASS: MetricInfo = MetricInfo::number(
     "number of the highest class met (10 for C10, 3 for U3, 30 for V30, 1 for A1); 0 for none",
 );
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let size = options.size.unwrap_or(AREA).min(AREA);
     let test_region = TestRegion::new(session.target(), &options.sized(size), SECONDS)?;
     if !test_region.writes {
@@ -95,11 +95,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     measure(session, &test_region, options)
 }
 
-fn measure(
-    session: &mut Session<'_>,
-    test_region: &TestRegion,
-    options: &Options,
-) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, test_region: &TestRegion, options: &Options) -> Result<()> {
     let half = (test_region.bytes / 2 / WINDOW).max(1) * WINDOW;
     if half < 2 * WINDOW || 2 * half > session.target().bytes {
         let (bytes, least) = (session.target().bytes, 4 * WINDOW);
@@ -170,7 +166,7 @@ fn in_order(
     region: Region,
     unit: u64,
     seed: u64,
-) -> Result<Written, MethodError> {
+) -> Result<Written> {
     session.step(&key.to_string(), 0);
     let mut filler = Filler::new(Content::Random, seed);
     let mut bytes = vec![0; unit as usize];

@@ -5,10 +5,8 @@ use rig::{Measurement, bound};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Workload};
 
 use super::DEPTH;
-use script::MethodError;
-use script::Session;
-use script::TestRegion;
 use script::whole::Whole;
+use script::{Result, Session, TestRegion};
 
 /// Operations submitted in one call at high depth.
 const BATCH: u32 = 4;
@@ -133,7 +131,7 @@ impl Cell {
     }
 
     /// Runs one round; returns the bytes written.
-    pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<u64, MethodError> {
+    pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<u64> {
         let m = session.moment(&TestRegion::replicate(&self.workload, round), round)?;
         self.response = mean_service(&m);
         let value = match self.figure {

@@ -25,9 +25,8 @@ use workload::{BlockSizes, Stop, Workload};
 
 use cell::Cell;
 use rounds::Rounds;
-use script::Session;
 use script::whole::Whole;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{Common, MethodInfo, MetricInfo, Options, Result, Round, Session};
 
 pub(crate) use dirth::DIRTH;
 pub(crate) use hir::HIR;
@@ -92,7 +91,7 @@ fn run(
     options: &Options,
     info: &'static MethodInfo,
     parts: fn(&Whole) -> Vec<Part>,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let whole = Whole::new(info, session.target(), options)?;
     let mut ends = Vec::new();
     parts(&whole).into_iter().try_for_each(|part| part.run(session, &whole, &mut ends))
@@ -102,12 +101,7 @@ fn run(
 type Ends = Vec<(String, f64)>;
 
 impl Part {
-    fn run(
-        self,
-        session: &mut Session<'_>,
-        whole: &Whole,
-        ends: &mut Ends,
-    ) -> Result<(), MethodError> {
+    fn run(self, session: &mut Session<'_>, whole: &Whole, ends: &mut Ends) -> Result<()> {
         match self {
             Part::Purge => session.discard(whole, "purge", whole.everything).map(drop),
             Part::Precondition => {
@@ -133,7 +127,7 @@ fn precondition(whole: &Whole) -> Workload {
     w
 }
 
-fn once(session: &mut Session<'_>, cells: Vec<Cell>) -> Result<(), MethodError> {
+fn once(session: &mut Session<'_>, cells: Vec<Cell>) -> Result<()> {
     for mut cell in cells {
         cell.run(session, 0)?;
         cell.put(session, &cell.samples);
@@ -143,7 +137,7 @@ fn once(session: &mut Session<'_>, cells: Vec<Cell>) -> Result<(), MethodError> 
     Ok(())
 }
 
-fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError> {
+fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<()> {
     let m = session.moment(w, 0)?;
     for (kind, stats) in m.transfers() {
         let mut all = LatencyReplicates::default();
@@ -156,12 +150,7 @@ fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError>
     Ok(())
 }
 
-fn rests(
-    session: &mut Session<'_>,
-    mut cell: Cell,
-    seconds: f64,
-    cycles: u32,
-) -> Result<(), MethodError> {
+fn rests(session: &mut Session<'_>, mut cell: Cell, seconds: f64, cycles: u32) -> Result<()> {
     session.rounds(cycles, None, |session, cycle| {
         cell.run(session, cycle)?;
         // All cycles of one wait form one value, because each depends on the previous one.
@@ -180,7 +169,7 @@ fn over_time(
     w: &Workload,
     against: Option<&str>,
     ends: &mut Ends,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let series = session.measure_over_time(w, 0)?;
     let rate = series.average().unwrap_or(0.0);
     session.put_value(MetricKey::from_workload(w), Unit::BytesPerSecond, Some(rate));

@@ -10,9 +10,8 @@ use record::{Finding, FindingKind, Level, MetricKey, Series, Statistic, Unit};
 
 use super::cell::Cell;
 use rules::Steadiness;
-use script::Session;
 use script::whole::Whole;
-use script::{Budget, MethodError, Round};
+use script::{Budget, MethodError, Result, Round, Session};
 
 /// Maximum rounds, by the specification.
 pub(super) const ROUNDS_MAX: u32 = 25;
@@ -43,7 +42,7 @@ impl Rounds {
     }
 
     /// Runs the rounds and publishes the steady values.
-    pub fn run(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
+    pub fn run(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<()> {
         let (mut ends, mut steadiness) = (Vec::new(), Steadiness::new(&self.name));
         let budget = Budget {
             seconds: f64::from(self.most) * self.cells.iter().map(seconds_max).sum::<f64>(),
@@ -76,7 +75,7 @@ impl Rounds {
         whole: &Whole,
         ends: &mut Vec<End>,
         steadiness: &mut Steadiness,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let mut written = 0;
         let writes = self.cells.iter().any(|c| c.workload.mix.changes_data());
         session.rounds(self.most, None, |session, round| {

@@ -6,7 +6,7 @@ use record::Metric;
 
 use crate::find;
 use script::test_drive::{Fake, FlashTraits, Traits, perform};
-use script::{MethodError, Options, Outcome};
+use script::{MethodError, Options, Outcome, Result};
 
 const BYTES: u64 = 128 << 20;
 
@@ -18,12 +18,7 @@ fn run(name: &str, seconds: u64, full_cost: f64) -> Outcome {
 }
 
 /// The same at this rate, bytes per second.
-fn run_at(
-    rate: f64,
-    name: &str,
-    seconds: u64,
-    full_cost: f64,
-) -> (Outcome, Result<(), MethodError>) {
+fn run_at(rate: f64, name: &str, seconds: u64, full_cost: f64) -> (Outcome, Result<()>) {
     let flash = FlashTraits { full_cost, ..FlashTraits::default() };
     let traits = Traits { rate, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
     let mut fake = Fake::confirmed(traits, BYTES);

@@ -2,10 +2,9 @@
 
 use record::{Safety, Unit};
 
-use super::answers;
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{IGNORES, MINUTE, Part, run, tracked};
+use super::{IGNORES, MINUTE, Part, answers, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
 

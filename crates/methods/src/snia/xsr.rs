@@ -3,9 +3,8 @@
 
 use record::Safety;
 
-use super::answers;
 use super::cell::Cell;
-use super::{IGNORES, Part, run};
+use super::{IGNORES, Part, answers, run};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
 

@@ -5,8 +5,7 @@ use rig::TargetInfo;
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use super::{CHUNK, PASS, PLACE};
-use script::TestRegion;
-use script::{MethodError, Options};
+use script::{Options, Result, TestRegion};
 
 /// Bytes read and written back at each location, as in the old tool.
 const LENGTH: u64 = 32 << 20;
@@ -66,11 +65,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub fn new(
-        target: &TargetInfo,
-        options: &Options,
-        seconds: f64,
-    ) -> Result<Layout, MethodError> {
+    pub fn new(target: &TargetInfo, options: &Options, seconds: f64) -> Result<Layout> {
         let size = options.size.unwrap_or(target.bytes.max(script::BYTES_MIN));
         let test_region = TestRegion::new(target, &options.sized(size), seconds)?;
         let kind = target.target.kind;

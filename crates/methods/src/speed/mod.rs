@@ -18,10 +18,9 @@ use workload::units::decimal;
 use workload::{Content, OpKind};
 
 use rules::{CommandTimes, Legacy, PlaceRates};
-use script::Session;
-use script::TestRegion;
-use script::schedule;
-use script::{MethodError, MethodInfo, MetricInfo, Options, Patience, Round};
+use script::{
+    MethodInfo, MetricInfo, Options, Patience, Result, Round, Session, TestRegion, schedule,
+};
 
 use layout::Layout;
 
@@ -92,7 +91,7 @@ const COMMAND_TIME: MetricInfo = MetricInfo::ns(
 const READ: MetricInfo = PASS.named("speed-read");
 const WRITE: MetricInfo = PASS.named("speed-write");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let layout = Layout::new(session.target(), options, SECONDS)?;
     let result = measure(session, &layout);
     // Restore in any case. A failure to restore data outweighs any earlier error.
@@ -100,7 +99,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     restored.and(result)
 }
 
-fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<()> {
     if !layout.writes {
         let text = "no write access: nothing was written back";
         let note = Finding::new(FindingKind::ReadsOnly, Level::Note, text);
@@ -182,12 +181,7 @@ impl AllPasses {
         AllPasses(vec![[Passes::default(), Passes::default()]; layout.places.len()])
     }
 
-    fn round(
-        &mut self,
-        session: &mut Session<'_>,
-        layout: &Layout,
-        round: u32,
-    ) -> Result<(), MethodError> {
+    fn round(&mut self, session: &mut Session<'_>, layout: &Layout, round: u32) -> Result<()> {
         for index in schedule::order(layout.places.len(), round) {
             let place = &layout.places[index];
             for kind in layout.kinds() {
@@ -260,7 +254,7 @@ impl Chunks {
         layout: &Layout,
         round: u32,
         speeds: [f64; 2],
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let mut turns = [0; 2];
         for index in schedule::order(self.cells.len(), round) {
             let (kind, size) = self.cells[index];
@@ -303,7 +297,7 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
 }
 
 /// Compares all borrowed blocks, and reports any difference.
-fn restore(session: &mut Session<'_>) -> Result<(), MethodError> {
+fn restore(session: &mut Session<'_>) -> Result<()> {
     let changed = session.prepare("compare", Preparation::Restore)?.bytes;
     if changed > 0 {
         let text = format!(

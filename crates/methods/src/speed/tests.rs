@@ -6,7 +6,7 @@ use std::time::Duration;
 use record::{Metric, Safety, State, TargetKind};
 
 use script::test_drive::{Fake, Traits, perform};
-use script::{MethodError, Options, Outcome, plan};
+use script::{MethodError, Options, Outcome, Result, plan};
 
 use super::INFO;
 
@@ -25,7 +25,7 @@ fn stick(allowed: Safety) -> Fake {
     fake
 }
 
-fn run(fake: &mut Fake, seconds: u64) -> (Outcome, Result<(), MethodError>) {
+fn run(fake: &mut Fake, seconds: u64) -> (Outcome, Result<()>) {
     let mut out = Outcome::default();
     let options = Options { time: Some(Duration::from_secs(seconds)), ..Options::default() };
     let result = perform(&INFO, fake, &options, &mut out);

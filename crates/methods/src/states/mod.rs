@@ -16,9 +16,8 @@ use workload::{BlockSizes, Mix, OpKind, Region, Workload};
 use crate::names::{STATES_READ_FRESH, STATES_READ_RESTORED};
 use crate::zones::PARTS;
 use rules::{ReachedState, States};
-use script::Session;
 use script::whole::Whole;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::{Common, MethodInfo, MetricInfo, Options, Result, Session};
 
 /// Seconds of random writes from each state: twelve minutes, as in the experiment.
 const RANDOM_SECONDS: f64 = 720.0;
@@ -142,13 +141,13 @@ fn acts(whole: &Whole) -> Vec<Act> {
     ]
 }
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
     session.checks_mut().put(States::default());
     acts(&whole).iter().try_for_each(|act| perform(session, &whole, act))
 }
 
-fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), MethodError> {
+fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<()> {
     match act {
         Act::Discard(region) => session.discard(whole, "discard", *region).map(drop),
         Act::Fill => session.fill_region(whole, "fill", whole.test_region.region()),

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use rig::{BlockDone, BlockRequest, BlockWay, RigError};
 
-use script::MethodError;
-use script::Session;
+use script::{MethodError, Result, Session};
 
 /// Sectors that a check reads at once, and the areas between which it alternates: two FATs, a
 /// bitmap, a directory.
@@ -91,7 +90,7 @@ impl<'d, 's> Door<'d, 's> {
         Door { ahead: Some(Vec::new()), ..self }
     }
 
-    fn read_ahead(&mut self, sector: u64, bytes: &mut [u8]) -> Result<bool, MethodError> {
+    fn read_ahead(&mut self, sector: u64, bytes: &mut [u8]) -> Result<bool> {
         let size = self.sector_bytes as usize;
         let Some(windows) = &mut self.ahead else { return Ok(false) };
         let holds = |(first, content): &(u64, Vec<u8>)| {
@@ -134,7 +133,7 @@ impl fat::Drive for Door<'_, '_> {
         self.bytes / u64::from(self.sector_bytes)
     }
 
-    fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), MethodError> {
+    fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<()> {
         self.ahead.iter_mut().for_each(Vec::clear);
         self.traffic.tally.writes += 1;
         self.traffic.tally.bytes += bytes.len() as u64;
@@ -145,7 +144,7 @@ impl fat::Drive for Door<'_, '_> {
 
     /// Fails if an earlier write failed, even if the flush succeeds: no checkpoint may cover that
     /// write.
-    fn flush(&mut self) -> Result<(), MethodError> {
+    fn flush(&mut self) -> Result<()> {
         self.traffic.tally.flushes += 1;
         self.session.flush()?;
         let before = self.done.len();
@@ -154,7 +153,7 @@ impl fat::Drive for Door<'_, '_> {
         Ok(self.done[before..].iter().try_for_each(succeeded)?)
     }
 
-    fn start_flush(&mut self) -> Result<(), MethodError> {
+    fn start_flush(&mut self) -> Result<()> {
         self.traffic.tally.flushes += 1;
         self.traffic.flush = Flush::Due(self.traffic.next);
         Ok(())
@@ -162,7 +161,7 @@ impl fat::Drive for Door<'_, '_> {
 
     /// Relies on the caller to report completed requests to [`Traffic::end`], and to end the
     /// recording if one failed.
-    fn is_flushed(&mut self) -> Result<bool, MethodError> {
+    fn is_flushed(&mut self) -> Result<bool> {
         let open = &self.traffic.open;
         match self.traffic.flush {
             Flush::Done => return Ok(true),
@@ -181,7 +180,7 @@ impl fat::Drive for Door<'_, '_> {
         Ok(false)
     }
 
-    fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), MethodError> {
+    fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<()> {
         self.traffic.tally.reads += 1;
         self.traffic.tally.bytes += bytes.len() as u64;
         if self.read_ahead(sector, bytes)? {

@@ -28,10 +28,11 @@ use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
 use self::pass::{Plain, Sink, of_fat};
 pub(crate) use self::pass::{Take, Taken};
 use rules::time_series::{BINS, TimeSeries};
-use script::TestRegion;
 use script::whole::Whole;
-use script::{Bulk, Conclusion, Session};
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::{
+    Bulk, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Result, Session,
+    TestRegion,
+};
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
 const SECONDS: f64 = 300.0;
@@ -128,7 +129,7 @@ const BUFFER_GIVEN: MetricInfo = MetricInfo::bytes(
 const RAW: MetricInfo = RECORDED.named("stream-raw");
 const FILE: MetricInfo = RECORDED.named("stream-file");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let target = &session.target().target;
     match target.kind {
         TargetKind::Directory => in_directory(session, options),
@@ -159,7 +160,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    pub fn new(target: &TargetInfo, options: &Options, bytes: u64) -> Result<Script, MethodError> {
+    pub fn new(target: &TargetInfo, options: &Options, bytes: u64) -> Result<Script> {
         let sector = target.logical_block_bytes.max(512);
         let kind = options.get(&FS);
         let usual = if kind == Kind::Exfat { 1 << 20 } else { 64 << 10 };
@@ -200,7 +201,7 @@ impl Script {
     }
 
     /// Refuses an impossible file system. Must precede the first write.
-    fn fits(&self) -> Result<(), MethodError> {
+    fn fits(&self) -> Result<()> {
         let (sector, bytes) = self.volume;
         let (format, sectors) = (Format::new(self.kind, self.cluster), bytes / u64::from(sector));
         let Err(reason) = format.fits(sector, sectors) else { return Ok(()) };
@@ -227,7 +228,7 @@ impl Script {
     }
 }
 
-fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let test_region = TestRegion::new(session.target(), options, SECONDS)?;
     let script = Script::new(session.target(), options, test_region.bytes)?;
     session.step(FILE.name, 0);
@@ -239,12 +240,7 @@ fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<(), Meth
 }
 
 /// Runs a pass without a file system of its own.
-fn plain(
-    session: &mut Session<'_>,
-    script: &Script,
-    pass: &str,
-    rate: Option<f64>,
-) -> Result<(), MethodError> {
+fn plain(session: &mut Session<'_>, script: &Script, pass: &str, rate: Option<f64>) -> Result<()> {
     let take = script.take(rate);
     let bulk = [Bulk::once(BlockWay::Write, Region::first(script.volume.1))];
     let run = |session: &mut Session<'_>| take.run(session, &mut script.plain());
@@ -255,7 +251,7 @@ fn plain(
     Ok(())
 }
 
-fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
     let script = Script::new(session.target(), options, whole.bytes())?;
     script.fits()?;
@@ -281,11 +277,7 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodEr
 }
 
 /// Runs a pass through a new file system.
-fn through_volume(
-    session: &mut Session<'_>,
-    script: &Script,
-    pass: &str,
-) -> Result<(), MethodError> {
+fn through_volume(session: &mut Session<'_>, script: &Script, pass: &str) -> Result<()> {
     session.step(pass, 0);
     let take = script.take(script.rate);
     if let Some(taken) = recorded(session, script, pass, &take)? {
@@ -302,7 +294,7 @@ pub(crate) fn recorded(
     script: &Script,
     pass: &str,
     take: &Take,
-) -> Result<Option<Taken>, MethodError> {
+) -> Result<Option<Taken>> {
     let mut kept = None;
     let bytes = script.written_max();
     let bulk = [Bulk { way: BlockWay::Write, region: Region::first(script.recorded_bytes), bytes }];
@@ -320,7 +312,7 @@ fn record(
     script: &Script,
     take: &Take,
     kept: &mut Option<Kept>,
-) -> Result<Taken, MethodError> {
+) -> Result<Taken> {
     session.set_state(State::Used);
     let mut room = vec![0; 1 << 20];
     let mut traffic = Traffic::default();
@@ -375,7 +367,7 @@ fn broken_off(script: &Script, kept: Kept) -> Finding {
 }
 
 /// Reads the volume back and reports inconsistencies.
-fn check(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
+fn check(session: &mut Session<'_>, script: &Script) -> Result<()> {
     let (mut traffic, mut problems) = (Traffic::default(), Vec::new());
     let mut door = Door::new(session, script.volume, &mut traffic).reading_ahead();
     let layout = fat::Layout::read(&mut door).map_err(of_fat)?;

@@ -10,9 +10,8 @@ use rig::{BlockDone, BlockRequest, BlockWay, RigError};
 use workload::{Content, Filler};
 
 use super::door::{Door, Tally, Traffic, succeeded};
-use script::MethodError;
-use script::Session;
 use script::whole::DEPTH;
+use script::{MethodError, Result, Session};
 
 /// Memory lent to a recorder, bytes: the size of its longest metadata write.
 const ROOM: usize = 512 << 10;
@@ -86,11 +85,7 @@ impl Take {
     }
 
     /// Records until the frames or the space run out.
-    pub(super) fn run(
-        &self,
-        session: &mut Session<'_>,
-        sink: &mut Sink,
-    ) -> Result<Taken, MethodError> {
+    pub(super) fn run(&self, session: &mut Session<'_>, sink: &mut Sink) -> Result<Taken> {
         let depth = DEPTH.min(session.queue_depth()?);
         let start_ns = session.elapsed_ns();
         let mut taken = Taken { start_ns, ..Taken::default() };
@@ -119,7 +114,7 @@ impl Take {
         Ok(taken)
     }
 
-    fn wait_until(&self, session: &mut Session<'_>, due_ns: u64) -> Result<(), MethodError> {
+    fn wait_until(&self, session: &mut Session<'_>, due_ns: u64) -> Result<()> {
         let now = session.elapsed_ns();
         if self.rate.is_some() && now < due_ns {
             session.idle(Duration::from_nanos(due_ns - now))?;
@@ -136,7 +131,7 @@ impl Take {
         flight: &mut Flight,
         taken: &mut Taken,
         room: &mut [u8],
-    ) -> Result<bool, MethodError> {
+    ) -> Result<bool> {
         let mut left = self.frame_bytes;
         while left > 0 {
             match sink.place(left) {
@@ -173,7 +168,7 @@ impl Take {
         wait: bool,
         flight: &mut Flight,
         taken: &mut Taken,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let mut done = std::mem::take(&mut flight.done);
         loop {
             session.poll(wait && done.is_empty(), &mut done)?;
@@ -202,7 +197,7 @@ impl Flight {
         frame: u64,
         offset: u64,
         length: u64,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let length = length as usize;
         let mut bytes = match self.spare.iter().position(|spare| spare.len() == length) {
             Some(place) => self.spare.swap_remove(place),
@@ -247,7 +242,7 @@ impl Sink {
     }
 
     /// Lets the file system work on its metadata, without waiting.
-    fn advance(&mut self, door: &mut Door<'_, '_>, room: &mut [u8]) -> Result<(), MethodError> {
+    fn advance(&mut self, door: &mut Door<'_, '_>, room: &mut [u8]) -> Result<()> {
         match self {
             Sink::Files(recorder) => recorder.advance(door, room).map_err(of_fat),
             Sink::Plain(_) => Ok(()),
@@ -255,7 +250,7 @@ impl Sink {
     }
 
     /// Makes the frames so far durable. Returns false at the end of the space.
-    fn sync(&mut self, door: &mut Door<'_, '_>, room: &mut [u8]) -> Result<bool, MethodError> {
+    fn sync(&mut self, door: &mut Door<'_, '_>, room: &mut [u8]) -> Result<bool> {
         match self {
             Sink::Files(recorder) => match recorder.sync(door, room) {
                 Ok(()) => Ok(true),

@@ -7,9 +7,8 @@ use workload::Region;
 
 use super::door::{Door, Traffic};
 use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, INFO, RATE};
-use script::Session;
 use script::test_drive::{Fake, Traits, perform};
-use script::{MethodError, Options, Outcome};
+use script::{MethodError, Options, Outcome, Result, Session};
 
 const MIB: u64 = 1 << 20;
 
@@ -25,7 +24,7 @@ fn traits() -> Traits {
 
 const FULL_RATE: f64 = MIB as f64 * 1000.0;
 
-fn ran(fake: &mut Fake, options: &Options) -> (Outcome, Result<(), MethodError>) {
+fn ran(fake: &mut Fake, options: &Options) -> (Outcome, Result<()>) {
     let mut out = Outcome::default();
     let result = perform(&INFO, fake, options, &mut out);
     (out, result)

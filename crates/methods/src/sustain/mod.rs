@@ -14,9 +14,8 @@ use workload::Workload;
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 use rules::Sustained;
 use rules::time_series::TimeSeries;
-use script::Session;
 use script::whole::{Whole, time_tight};
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::{Common, MethodInfo, MetricInfo, Options, Result, Session};
 
 /// Default duration in seconds, for two passes over a terabyte at 1 GB/s; the ladder alone takes
 /// 1290.
@@ -98,7 +97,7 @@ const RECOVERED: MetricInfo = MetricInfo::bytes(
 const INSIDE: MetricInfo = LEVELS.named("sustain-fresh.inside");
 const AFTER: MetricInfo = LEVELS.named("sustain-fresh.after");
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
     let [fresh, full] = passes(&whole);
     session.discard(&whole, "discard", whole.everything)?;
@@ -127,7 +126,7 @@ fn passes(whole: &Whole) -> [Workload; 2] {
 /// Rests, each followed by a burst. A full drive has little space for a cache, and one that grows
 /// with the free space shrinks with every burst. So if there was a cache, each rest begins in the
 /// same state: the drive is discarded again and a burst uses up the cache.
-fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result<(), MethodError> {
+fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result<()> {
     let share = BURST_SHARE * whole.bytes() as f64;
     let bytes = found.cache.map_or(share, |c| c.bytes * BURST_OVER_CACHE);
     let bytes = session.assume(bytes, BURST_SHARE_MAX * whole.bytes() as f64);

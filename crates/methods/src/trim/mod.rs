@@ -13,11 +13,10 @@ use rig::{Preparation, Released, RigError, TargetInfo};
 use workload::{Content, Mix, Region, Workload};
 
 use rules::Trim;
-use script::Session;
-use script::TestRegion;
-use script::schedule;
 use script::whole::Whole;
-use script::{MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{
+    MethodError, MethodInfo, MetricInfo, Options, Result, Round, Session, TestRegion, schedule,
+};
 
 /// Seconds of random writes that turn a full drive into a used one.
 const AGE_SECONDS: f64 = 60.0;
@@ -99,7 +98,7 @@ const READS: [MetricInfo; 2] =
 const WRITES: [MetricInfo; 2] =
     [RANDOM_WRITES.named("trim-write-used"), RANDOM_WRITES.named("trim-write-restored")];
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     match session.target().target.kind {
         TargetKind::Directory => {
             let test_region = scratch(session.target(), options)?;
@@ -113,18 +112,18 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 }
 
 /// The region of the scratch file in a directory.
-fn scratch(target: &TargetInfo, options: &Options) -> Result<TestRegion, MethodError> {
+fn scratch(target: &TargetInfo, options: &Options) -> Result<TestRegion> {
     let size = options.size.unwrap_or(SCRATCH.min(target.bytes));
     TestRegion::new(target, &options.sized(size), SECONDS)
 }
 
-fn in_directory(session: &mut Session<'_>, test_region: &TestRegion) -> Result<(), MethodError> {
+fn in_directory(session: &mut Session<'_>, test_region: &TestRegion) -> Result<()> {
     session.checks_mut().put(Trim { by_file_system: true, ..Trim::default() });
     let region = Region::first(session.begin(test_region, test_region.seconds)?);
     release(session, region)
 }
 
-fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
+fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<()> {
     let takes = whole.discard;
     session.checks_mut().put(Trim { refused: !takes, ..Trim::default() });
     session.checkpoint();
@@ -158,11 +157,7 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
 }
 
 /// Reads the part to keep and the part to discard, in alternation, and returns their rates.
-fn read_both(
-    session: &mut Session<'_>,
-    whole: &Whole,
-    names: [&str; 2],
-) -> Result<[Vec<f64>; 2], MethodError> {
+fn read_both(session: &mut Session<'_>, whole: &Whole, names: [&str; 2]) -> Result<[Vec<f64>; 2]> {
     let [discarded, kept] = canaries(whole);
     let sides = [reads(whole, names[0], kept), reads(whole, names[1], discarded)];
     let mut rates = [Vec::new(), Vec::new()];
@@ -191,13 +186,13 @@ fn put_reads(session: &mut Session<'_>, before: &[Vec<f64>; 2], after: &[Vec<f64
 }
 
 /// Measures a replicate, keeps its time series and returns bytes per second.
-fn reported_rate(session: &mut Session<'_>, w: &Workload, round: u32) -> Result<f64, MethodError> {
+fn reported_rate(session: &mut Session<'_>, w: &Workload, round: u32) -> Result<f64> {
     let m = session.measure(&TestRegion::replicate(w, round), round)?;
     Ok(m.throughput(None).unwrap_or(0.0))
 }
 
 /// Discards a region and records the resulting content, or the reason why it cannot be checked.
-fn release(session: &mut Session<'_>, region: Region) -> Result<(), MethodError> {
+fn release(session: &mut Session<'_>, region: Region) -> Result<()> {
     match session.prepare("release", Preparation::Release { region }) {
         Ok(prepared) => put_released(session, prepared.released.filter(looked)),
         Err(MethodError::Rig(RigError::Unsupported(why))) => {

@@ -11,8 +11,7 @@ use workload::{Mix, OpKind, Pattern, Region, Workload};
 use super::layout::{BLOCK, Layout};
 use super::transfer::{DEPTH, Refused};
 use super::{AGE_RANDOM, AGE_SEQUENTIAL, AGE_WRITTEN};
-use script::MethodError;
-use script::Session;
+use script::{Result, Session};
 
 /// Repeats of each workload.
 const ROUNDS: u32 = 4;
@@ -60,7 +59,7 @@ impl Ages {
         layout: &Layout,
         next: u64,
         every: Option<u64>,
-    ) -> Result<Option<Refused>, MethodError> {
+    ) -> Result<Option<Refused>> {
         let due = self.due_after(layout, every).filter(|written| next > *written);
         let Some(pass) = due.and(layout.pass(next)) else { return Ok(None) };
         let writes = (next - 1) / layout.blocks;

@@ -17,8 +17,7 @@ use super::{
     ADDED, AMPLIFICATION, CHECKED, DRIVE_WRITES, FAULTS, LIFE, LIFE_PER_TB, STATIC, WRITE_RATE,
     WRITTEN, fault,
 };
-use script::MethodError;
-use script::{Bulk, Session};
+use script::{Bulk, MethodError, Result, Session};
 
 /// Approximate maximum number of rows in the series.
 const ROWS: u64 = 200;
@@ -141,14 +140,14 @@ impl Test {
     /// Writes the missing static data, except the marker. The blocks that were in flight when the
     /// earlier run was killed are durable before any other write, so that only the last blocks on a
     /// drive can be missing.
-    pub fn fill(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    pub fn fill(&mut self, session: &mut Session<'_>) -> Result<()> {
         let bulk = [Bulk::once(BlockWay::Write, self.layout.fixed_region())];
         session.transfer(FILL, &bulk, |session| self.fill_rest(session))?;
         self.next = self.next.max(self.layout.fixed + 1);
         Ok(())
     }
 
-    fn fill_rest(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn fill_rest(&mut self, session: &mut Session<'_>) -> Result<()> {
         let fixed = self.layout.fixed;
         let (holes, later): (Vec<u64>, Vec<u64>) =
             std::mem::take(&mut self.holes).into_iter().partition(|number| *number <= fixed);
@@ -174,7 +173,7 @@ impl Test {
         session: &mut Session<'_>,
         step: &'static str,
         numbers: impl Iterator<Item = u64>,
-    ) -> Result<u64, MethodError> {
+    ) -> Result<u64> {
         let written = self.door(step).write(session, numbers)?;
         self.added += written.blocks;
         self.missing.extend(written.missing);
@@ -199,7 +198,7 @@ impl Test {
         session: &mut Session<'_>,
         step: &str,
         error: MethodError,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let refused = Refused::flush(error)?;
         self.refuse(session, step, refused);
         Ok(())
@@ -211,13 +210,13 @@ impl Test {
     }
 
     /// Checks all static data that were written.
-    pub fn check_fixed(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    pub fn check_fixed(&mut self, session: &mut Session<'_>) -> Result<()> {
         let bulk = [Bulk::once(BlockWay::Read, self.layout.fixed_region())];
         session.transfer("wear-check", &bulk, |session| self.check_written(session))?;
         Ok(())
     }
 
-    fn check_written(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn check_written(&mut self, session: &mut Session<'_>) -> Result<()> {
         let end = self.layout.marker() + u64::from(self.marked);
         let numbers = (1..end).filter(|number| self.is_written(*number));
         let mut tally = self.fixed.faults();
@@ -228,11 +227,7 @@ impl Test {
     }
 
     /// Writes the halves in turn until the goal is reached or a fault is found.
-    pub fn cycle(
-        &mut self,
-        session: &mut Session<'_>,
-        age: Option<u64>,
-    ) -> Result<(), MethodError> {
+    pub fn cycle(&mut self, session: &mut Session<'_>, age: Option<u64>) -> Result<()> {
         self.series.start_ns = session.elapsed_ns();
         // A pass that was complete when this run began may be unchecked.
         let mut open = self.layout.pass(self.next - 1);
@@ -291,7 +286,7 @@ impl Test {
         session: &mut Session<'_>,
         last: u64,
         open: &mut Option<u64>,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         while self.next <= last && self.is_sound() {
             let Some(pass) = self.layout.pass(self.next) else { break };
             self.pass(session, pass, last)?;
@@ -306,7 +301,7 @@ impl Test {
     }
 
     /// Measures the speed at this age if it is due. A drive that fails in it ends the test.
-    fn age(&mut self, session: &mut Session<'_>, every: Option<u64>) -> Result<(), MethodError> {
+    fn age(&mut self, session: &mut Session<'_>, every: Option<u64>) -> Result<()> {
         if self.is_sound() {
             self.refused = self.ages.measure(session, &self.layout, self.next, every)?;
         }
@@ -320,7 +315,7 @@ impl Test {
 
     /// Writes the blocks that were in flight when the earlier run was killed. They are durable
     /// before any other write, so that only the last pass on a drive can have holes.
-    fn mend(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn mend(&mut self, session: &mut Session<'_>) -> Result<()> {
         let holes = std::mem::take(&mut self.holes);
         if holes.is_empty() {
             return Ok(());
@@ -331,7 +326,7 @@ impl Test {
 
     /// Writes the marker when the first pass is durable. It is durable itself before anything is
     /// erased, so that from then on the drive holds the marker and a pass.
-    fn mark(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+    fn mark(&mut self, session: &mut Session<'_>) -> Result<()> {
         let marker = self.layout.marker();
         let durable = self.next >= self.layout.numbers(0).end;
         if durable && !self.marked && self.is_sound() {
@@ -341,7 +336,7 @@ impl Test {
     }
 
     /// Writes the rest of a pass.
-    fn pass(&mut self, session: &mut Session<'_>, pass: u64, last: u64) -> Result<(), MethodError> {
+    fn pass(&mut self, session: &mut Session<'_>, pass: u64, last: u64) -> Result<()> {
         let numbers = self.layout.numbers(pass);
         if self.next == numbers.start {
             self.erase(session, self.layout.region(pass))?;
@@ -357,7 +352,7 @@ impl Test {
     }
 
     /// Discards a region before it is written; its earlier content was checked.
-    fn erase(&mut self, session: &mut Session<'_>, region: Region) -> Result<(), MethodError> {
+    fn erase(&mut self, session: &mut Session<'_>, region: Region) -> Result<()> {
         if !self.erases {
             return Ok(());
         }
@@ -382,7 +377,7 @@ impl Test {
     }
 
     /// Checks cycled blocks that were written.
-    fn check(&mut self, session: &mut Session<'_>, numbers: Range<u64>) -> Result<(), MethodError> {
+    fn check(&mut self, session: &mut Session<'_>, numbers: Range<u64>) -> Result<()> {
         let mut tally = std::mem::take(&mut self.cycled);
         let before = tally.good();
         let numbers = numbers.filter(|number| self.is_written(*number));

@@ -13,8 +13,7 @@ use rig::TargetInfo;
 use workload::Region;
 use workload::stamp::Stamp;
 
-use script::BYTES_MIN;
-use script::{MethodError, Options};
+use script::{BYTES_MIN, MethodError, Options, Result};
 
 /// Block size, bytes: the unit of writing, stamping, checking and counting.
 pub(super) const BLOCK: u64 = 128 << 10;
@@ -39,7 +38,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub fn new(target: &TargetInfo, options: &Options) -> Result<Layout, MethodError> {
+    pub fn new(target: &TargetInfo, options: &Options) -> Result<Layout> {
         let usual = match target.target.kind {
             TargetKind::Directory => FILE_BYTES,
             _ => u64::MAX,

@@ -22,8 +22,9 @@ use record::{FindingKind, MetricKey, Safety, State, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::units::{binary, parse_bytes};
 
-use script::{Budget, Conclusion, Session};
-use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::{
+    Budget, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Session,
+};
 
 use cycle::{CYCLE, FILL, Test};
 use found::Class;
@@ -161,7 +162,7 @@ fn fault(class: Class) -> MetricKey {
     FAULTS.member(&[&class.name()])
 }
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let resumes = options.get(&RESUME);
     admit(session.target(), resumes)?;
     let layout = Layout::new(session.target(), options)?;
@@ -186,7 +187,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 }
 
 /// The seed of a new run. A new scratch file has no earlier stamps to avoid.
-fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64, MethodError> {
+fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64> {
     match session.target().target.kind {
         TargetKind::Directory => Ok(layout.seed(seed)),
         _ => resume::fresh(session, layout, seed),
@@ -195,7 +196,7 @@ fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64
 
 /// Refuses a user's device or file that was not opened with `--destroy`, and the resumption of a
 /// scratch file, which is always new.
-fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
+fn admit(target: &TargetInfo, resumes: bool) -> Result<()> {
     let advice = "--destroy with its serial number, or its size if it is a file";
     script::admit(target, Safety::Destroys, "wear overwrites all of", advice)?;
     if resumes && target.target.kind == TargetKind::Directory {
@@ -207,11 +208,7 @@ fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
     Ok(())
 }
 
-fn measure(
-    session: &mut Session<'_>,
-    test: &mut Test,
-    age: Option<u64>,
-) -> Result<(), MethodError> {
+fn measure(session: &mut Session<'_>, test: &mut Test, age: Option<u64>) -> Result<()> {
     if session.target().target.kind != TargetKind::Directory {
         session.set_state(State::Used);
     }

@@ -15,8 +15,7 @@ use workload::stamp::{Layout as Stamps, SECTOR, read_sector};
 use super::found::{Class, Stamped, Tally};
 use super::layout::{BLOCK, Layout, mixed, stamp};
 use super::transfer;
-use script::MethodError;
-use script::Session;
+use script::{MethodError, Result, Session};
 
 /// Maximum number of a write: more than any drive endures, and small enough to calculate with.
 const NUMBER_MAX: u64 = 1 << 56;
@@ -55,18 +54,14 @@ impl Left {
 }
 
 /// The seed of a new run, which no stamp on the drive has.
-pub(super) fn fresh(
-    session: &mut Session<'_>,
-    layout: &Layout,
-    seed: u64,
-) -> Result<u64, MethodError> {
+pub(super) fn fresh(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64> {
     let known = seeds(session, layout)?;
     let before = known.into_keys().fold(0, |all, seed| mixed(all ^ seed));
     Ok(layout.seed(seed ^ before))
 }
 
 /// Finds the unfinished run on the drive.
-pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, MethodError> {
+pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left> {
     let ours = |(seed, count): (u64, u32)| layout.is_of(seed).then_some((count, seed));
     let known = seeds(session, layout)?;
     let Some((_, seed)) = known.into_iter().filter_map(ours).max() else {
@@ -103,11 +98,7 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
 }
 
 /// Whether the write of the marker was begun, and the content of its block.
-fn marker(
-    session: &mut Session<'_>,
-    layout: &Layout,
-    seed: u64,
-) -> Result<(bool, Class), MethodError> {
+fn marker(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(bool, Class)> {
     let number = layout.marker();
     let mut found = (false, Class::Lost);
     read(session, number - 1..number, |offset, bytes| {
@@ -131,7 +122,7 @@ fn cut_in_pass(
     layout: &Layout,
     mut left: Left,
     pass: u64,
-) -> Result<Left, MethodError> {
+) -> Result<Left> {
     let numbers = layout.numbers(pass).start..left.last + 1;
     let first = layout.offset(numbers.start) / BLOCK;
     let blocks = first..first + (numbers.end - numbers.start);
@@ -156,11 +147,7 @@ fn cut_in_pass(
 
 /// Completes `left` for a run of which no cycled block has a stamp, though a pass was durable. Any
 /// pass may have been the last; the first is the least.
-fn all_passes_lost(
-    session: &mut Session<'_>,
-    layout: &Layout,
-    mut left: Left,
-) -> Result<Left, MethodError> {
+fn all_passes_lost(session: &mut Session<'_>, layout: &Layout, mut left: Left) -> Result<Left> {
     (left.last, left.least) = (layout.numbers(0).end - 1, true);
     check_pass(session, layout, &mut left, 0, &[])?;
     Ok(left)
@@ -173,7 +160,7 @@ fn check_pass(
     left: &mut Left,
     pass: u64,
     excused: &[Class],
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let (first, region) = (layout.numbers(pass).start, layout.region(pass));
     let blocks = region.start / BLOCK..region.end() / BLOCK;
     read(session, blocks, |offset, bytes| {
@@ -188,11 +175,7 @@ fn check_pass(
 
 /// Completes `left` for a run that was cut while writing static data, which end at its last block,
 /// or before the marker was written.
-fn cut_in_fill(
-    session: &mut Session<'_>,
-    layout: &Layout,
-    mut left: Left,
-) -> Result<Left, MethodError> {
+fn cut_in_fill(session: &mut Session<'_>, layout: &Layout, mut left: Left) -> Result<Left> {
     read(session, 0..layout.marker() - 1, |offset, bytes| {
         let number = offset / BLOCK + 1;
         let class = Class::from_bytes(bytes, stamp(layout, number, left.seed));
@@ -212,7 +195,7 @@ fn cut_in_fill(
 }
 
 /// The seeds of stamps in the first blocks and in the cycled blocks, with their counts.
-fn seeds(session: &mut Session<'_>, layout: &Layout) -> Result<BTreeMap<u64, u32>, MethodError> {
+fn seeds(session: &mut Session<'_>, layout: &Layout) -> Result<BTreeMap<u64, u32>> {
     let mut known = BTreeMap::new();
     let fixed = 0..PIECE.min(layout.fixed);
     let cycled = layout.fixed..layout.fixed + 2 * layout.half;
@@ -233,7 +216,7 @@ fn read(
     session: &mut Session<'_>,
     blocks: std::ops::Range<u64>,
     mut take: impl FnMut(u64, &[u8]) -> bool,
-) -> Result<(), MethodError> {
+) -> Result<()> {
     let mut bytes = vec![0; (PIECE * BLOCK) as usize];
     let mut at = blocks.start;
     while at < blocks.end {
@@ -252,7 +235,7 @@ fn read(
 }
 
 /// Reads a piece, block by block if reading it whole fails.
-fn read_some(session: &mut Session<'_>, offset: u64, piece: &mut [u8]) -> Result<(), MethodError> {
+fn read_some(session: &mut Session<'_>, offset: u64, piece: &mut [u8]) -> Result<()> {
     match session.read(offset, piece) {
         Err(MethodError::Rig(RigError::Io { .. })) => {}
         result => return result,

@@ -7,8 +7,7 @@ use workload::stamp::{self, Layout as Stamps};
 
 use super::found::{Class, Tally};
 use super::layout::{BLOCK, Layout, stamp};
-use script::MethodError;
-use script::Session;
+use script::{MethodError, Result, Session};
 
 /// Requests in flight.
 pub(super) const DEPTH: u32 = 8;
@@ -28,7 +27,7 @@ pub(super) struct Refused {
 
 impl Refused {
     /// A flush that failed on the drive. Any other error is returned.
-    pub fn flush(error: MethodError) -> Result<Refused, MethodError> {
+    pub fn flush(error: MethodError) -> Result<Refused> {
         match error {
             MethodError::Rig(RigError::Io { source, .. }) => {
                 Ok(Refused { op: "flush", offset: None, error: rig::error_name(&source) })
@@ -62,7 +61,7 @@ impl Door<'_> {
         &self,
         session: &mut Session<'_>,
         numbers: impl Iterator<Item = u64>,
-    ) -> Result<Written, MethodError> {
+    ) -> Result<Written> {
         let mut written = Written::default();
         let mut numbers = numbers.peekable();
         while numbers.peek().is_some() {
@@ -104,7 +103,7 @@ impl Door<'_> {
         session: &mut Session<'_>,
         mut numbers: impl Iterator<Item = u64>,
         tally: &mut Tally,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         loop {
             let piece: Vec<u64> = numbers.by_ref().take(PIECE).collect();
             if piece.is_empty() {
@@ -149,7 +148,7 @@ impl Door<'_> {
         numbers: &[u64],
         fill: impl Fn(u64, &mut [u8]),
         mut take: impl FnMut(&BlockDone) -> bool,
-    ) -> Result<(), MethodError> {
+    ) -> Result<()> {
         let depth = DEPTH.min(session.queue_depth()?) as usize;
         let (mut flight, mut spare, mut done) = (0, Vec::new(), Vec::new());
         let (mut left, mut goes_on) = (numbers.iter(), true);

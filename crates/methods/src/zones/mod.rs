@@ -15,9 +15,8 @@ use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Stop, Workload};
 
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ};
-use script::Session;
 use script::whole::{DEPTH, Whole};
-use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::{Common, MethodInfo, MetricInfo, Options, Result, Session};
 
 /// Zones of the drive.
 const ZONES: u64 = 256;
@@ -96,7 +95,7 @@ fn profile_name(order: &str) -> String {
     format!("{order}-profile")
 }
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::unguarded(&INFO, session.target(), options)?;
     let mut zones = vec![Zone::default(); ZONES as usize];
     for (name, stride) in ORDERS.into_iter().zip([1, STRIDE]) {

@@ -13,7 +13,7 @@ use rig::{
 
 use super::limits::Cost;
 use super::{Door, Session, complete};
-use crate::MethodError;
+use crate::Result;
 
 impl Session<'_> {
     /// Nanoseconds since the start of the run, on the target's clock.
@@ -32,7 +32,7 @@ impl Session<'_> {
     }
 
     /// Runs a user's program.
-    pub fn command(&mut self, words: &[String]) -> Result<CommandRun, MethodError> {
+    pub fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         Ok(self.rig().command(words)?)
     }
 
@@ -42,7 +42,7 @@ impl Session<'_> {
     }
 
     /// Prepares the target within the current step. A fill that exceeds a limit does not start.
-    pub fn apply(&mut self, preparation: Preparation) -> Result<Prepared, MethodError> {
+    pub fn apply(&mut self, preparation: Preparation) -> Result<Prepared> {
         if let Preparation::Fill { region, .. } = &preparation {
             self.charge(Cost { bytes: region.bytes, ..Cost::default() })?;
         }
@@ -58,46 +58,46 @@ impl Session<'_> {
 
     /// Idles within the current step. A pause is not cut short: it ends the limited part if less
     /// time is left.
-    pub fn idle(&mut self, time: Duration) -> Result<(), MethodError> {
+    pub fn idle(&mut self, time: Duration) -> Result<()> {
         self.charge(Cost { ns: time.as_nanos() as u64, ..Cost::default() })?;
         Ok(self.rig().idle(time)?)
     }
 
     /// Maximum number of block requests in flight.
-    pub fn queue_depth(&mut self) -> Result<u32, MethodError> {
+    pub fn queue_depth(&mut self) -> Result<u32> {
         Ok(self.rig().blocks()?.depth()?)
     }
 
     /// Submits a block request; if the queue is full, waits for one of those in flight.
-    pub fn submit(&mut self, request: BlockRequest) -> Result<(), MethodError> {
+    pub fn submit(&mut self, request: BlockRequest) -> Result<()> {
         self.charge(Cost::from_request(&request))?;
         Ok(self.rig().blocks()?.submit(request)?)
     }
 
     /// Submits a write that is never read back.
-    pub fn submit_unkept(&mut self, request: BlockRequest) -> Result<(), MethodError> {
+    pub fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
         self.charge(Cost::from_request(&request))?;
         Ok(self.rig().blocks()?.submit_unkept(request)?)
     }
 
     /// Appends completed block requests to `done`; with `wait`, waits for at least one.
-    pub fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<(), MethodError> {
+    pub fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()> {
         Ok(self.rig().blocks()?.poll(wait, done)?)
     }
 
     /// Makes all block writes durable.
-    pub fn flush(&mut self) -> Result<(), MethodError> {
+    pub fn flush(&mut self) -> Result<()> {
         Ok(self.rig().blocks()?.flush()?)
     }
 
     /// Reads blocks, outside the queue.
-    pub fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<(), MethodError> {
+    pub fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.charge(Cost { ops: 1, ..Cost::default() })?;
         Ok(self.rig().blocks()?.read(offset, buffer)?)
     }
 
     /// Returns the measurement if it is complete; see [`complete`].
-    pub fn completed(&mut self, m: Measurement) -> Result<Measurement, MethodError> {
+    pub fn completed(&mut self, m: Measurement) -> Result<Measurement> {
         complete(self.rig(), m)
     }
 

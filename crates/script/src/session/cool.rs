@@ -3,7 +3,7 @@
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
 use super::Session;
-use crate::MethodError;
+use crate::Result;
 
 /// Seconds between two temperature readings.
 const PAUSE_S: f64 = 15.0;
@@ -12,7 +12,7 @@ impl Session<'_> {
     /// Rests until the drive has cooled to `celsius`, or for `most_s` seconds, and returns the last
     /// temperature. After each pause, the read of one block samples the sensor. Without a sensor,
     /// it returns `None` after one pause.
-    pub fn cool(&mut self, celsius: f64, most_s: f64) -> Result<Option<f64>, MethodError> {
+    pub fn cool(&mut self, celsius: f64, most_s: f64) -> Result<Option<f64>> {
         if self.plans() {
             self.rest("cool", most_s)?;
             return Ok(None);
@@ -30,7 +30,7 @@ impl Session<'_> {
         }
     }
 
-    fn temperature(&mut self) -> Result<Option<f64>, MethodError> {
+    fn temperature(&mut self) -> Result<Option<f64>> {
         let block = self.target().logical_block_bytes.max(4096);
         let region = Region::first(u64::from(block));
         let mut look = Workload::new("look", Pattern::Sequential, Mix::READ, block, region);

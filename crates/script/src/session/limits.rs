@@ -9,7 +9,7 @@ use rig::{BlockRequest, BlockWay, Measurement, bound};
 use workload::{OpKind, Region, Workload};
 
 use super::{Door, Session};
-use crate::{MethodError, schedule};
+use crate::{MethodError, Result, schedule};
 use rules::Checks;
 
 /// Limits of a part of a script. The default is unlimited.
@@ -137,8 +137,8 @@ impl<'a> Session<'a> {
         &mut self,
         most: u32,
         patience: Option<Patience>,
-        mut body: impl FnMut(&mut Session<'a>, u32) -> Result<Round, MethodError>,
-    ) -> Result<u32, MethodError> {
+        mut body: impl FnMut(&mut Session<'a>, u32) -> Result<Round>,
+    ) -> Result<u32> {
         let mark = self.mark();
         let begun_ns = self.rig().elapsed_ns();
         for round in 0..most {
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
         workloads: &[Workload; N],
         rounds: u32,
         mut keep: impl FnMut(&mut Checks, &[Vec<f64>; N]),
-    ) -> Result<[Vec<f64>; N], MethodError> {
+    ) -> Result<[Vec<f64>; N]> {
         let mut rates = std::array::from_fn(|_| Vec::new());
         self.rounds(rounds, None, |session, round| {
             for index in schedule::order(N, round) {
@@ -190,8 +190,8 @@ impl<'a> Session<'a> {
         &mut self,
         name: &str,
         budget: Budget,
-        body: impl FnOnce(&mut Session<'a>) -> Result<(), MethodError>,
-    ) -> Result<(), MethodError> {
+        body: impl FnOnce(&mut Session<'a>) -> Result<()>,
+    ) -> Result<()> {
         self.step(name, 0);
         let step = name.to_string();
         let mark = self.mark();
@@ -215,8 +215,8 @@ impl<'a> Session<'a> {
         &mut self,
         step: &str,
         bulk: &[Bulk],
-        body: impl FnOnce(&mut Session<'a>) -> Result<T, MethodError>,
-    ) -> Result<Option<T>, MethodError> {
+        body: impl FnOnce(&mut Session<'a>) -> Result<T>,
+    ) -> Result<Option<T>> {
         if let Door::Plan(planner) = &mut self.door {
             bulk.iter().for_each(|b| planner.transfer(b.way, b.region, b.bytes));
             return Ok(None);
@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
 
     /// Charges a part of a step to all limits before it starts. Fails if it exceeds one of them. A
     /// plan charges nothing: it has the budget itself as its bound.
-    pub(super) fn charge(&mut self, cost: Cost) -> Result<(), MethodError> {
+    pub(super) fn charge(&mut self, cost: Cost) -> Result<()> {
         if self.limits.is_empty() || self.plans() {
             return Ok(());
         }
@@ -256,8 +256,8 @@ impl<'a> Session<'a> {
     pub fn expected_within<T>(
         &mut self,
         seconds: f64,
-        body: impl FnOnce(&mut Session<'a>) -> Result<T, MethodError>,
-    ) -> Result<T, MethodError> {
+        body: impl FnOnce(&mut Session<'a>) -> Result<T>,
+    ) -> Result<T> {
         let mark = self.mark();
         let result = body(self);
         if let Door::Plan(planner) = &mut self.door {
@@ -282,7 +282,7 @@ impl<'a> Session<'a> {
     }
 
     /// Cuts a workload to the remainder of all limits and to the bytes in its plan.
-    pub fn limited(&mut self, w: &Workload) -> Result<Workload, MethodError> {
+    pub fn limited(&mut self, w: &Workload) -> Result<Workload> {
         let now_ns = self.rig().elapsed_ns();
         let mut stop = w.stop;
         let lower = |bound: &mut Option<u64>, to: u64| {

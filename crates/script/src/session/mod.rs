@@ -28,7 +28,7 @@ use rig::{
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
-use crate::{MethodError, Outcome, Planner, TestRegion};
+use crate::{MethodError, Outcome, Planner, Result, TestRegion};
 use limits::Limit;
 pub use limits::{Budget, Bulk, Patience, Round};
 pub use play::Part;
@@ -191,19 +191,19 @@ impl<'a> Session<'a> {
     }
 
     /// Prepares the drive, as a separate step.
-    pub fn prepare(&mut self, name: &str, p: Preparation) -> Result<Prepared, MethodError> {
+    pub fn prepare(&mut self, name: &str, p: Preparation) -> Result<Prepared> {
         self.step(name, 0);
         self.apply(p)
     }
 
     /// Idles, as a separate step.
-    pub fn rest(&mut self, name: &str, seconds: f64) -> Result<(), MethodError> {
+    pub fn rest(&mut self, name: &str, seconds: f64) -> Result<()> {
         self.step(name, 0);
         self.idle(Duration::from_secs_f64(seconds))
     }
 
     /// Runs a reported workload, and keeps its time series and all findings.
-    pub fn measure(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+    pub fn measure(&mut self, w: &Workload, replicate: u32) -> Result<Measurement> {
         let measurement = self.execute(w, Some(replicate), Stage::default())?.whole;
         self.report(w, replicate, measurement)
     }
@@ -213,7 +213,7 @@ impl<'a> Session<'a> {
         w: &Workload,
         replicate: u32,
         mut measurement: Measurement,
-    ) -> Result<Measurement, MethodError> {
+    ) -> Result<Measurement> {
         let series = std::mem::take(&mut measurement.series);
         if !series.t_ns.is_empty() {
             self.out.series.push(record::Series { replicate, ..series });
@@ -225,7 +225,7 @@ impl<'a> Session<'a> {
     /// Runs a short workload for a rule. Rules allow for scatter, so only findings that invalidate
     /// the workload are listed, and none if it measures caching on purpose. The returned
     /// measurement has all findings.
-    pub fn probe(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+    pub fn probe(&mut self, w: &Workload, replicate: u32) -> Result<Measurement> {
         Ok(self.probe_in(w, replicate, Stage::default())?.whole)
     }
 
@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
         w: &Workload,
         replicate: u32,
         stage: Stage<'_>,
-    ) -> Result<Performance, MethodError> {
+    ) -> Result<Performance> {
         let mut performance = self.attempt_in(w, replicate, stage)?;
         performance.whole = complete(self.rig(), performance.whole)?;
         Ok(performance)
@@ -244,7 +244,7 @@ impl<'a> Session<'a> {
 
     /// [`Session::probe`] for a drive that may fail: the measurement may have stopped at errors or
     /// been interrupted.
-    pub fn attempt(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+    pub fn attempt(&mut self, w: &Workload, replicate: u32) -> Result<Measurement> {
         Ok(self.attempt_in(w, replicate, Stage::default())?.whole)
     }
 
@@ -253,7 +253,7 @@ impl<'a> Session<'a> {
         w: &Workload,
         replicate: u32,
         stage: Stage<'_>,
-    ) -> Result<Performance, MethodError> {
+    ) -> Result<Performance> {
         let mut performance = self.execute(w, Some(replicate), stage)?;
         let measurement = &mut performance.whole;
         if let Some(digest) = self.digests.last_mut().filter(|digest| digest.name == w.name) {
@@ -268,7 +268,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs one replicate of a workload and returns its bytes per second.
-    pub fn rate(&mut self, w: &Workload, replicate: u32) -> Result<f64, MethodError> {
+    pub fn rate(&mut self, w: &Workload, replicate: u32) -> Result<f64> {
         let m = self.probe(&TestRegion::replicate(w, replicate), replicate)?;
         Ok(m.throughput(None).unwrap_or(0.0))
     }
@@ -370,7 +370,7 @@ impl<'a> Session<'a> {
         w: &Workload,
         replicate: Option<u32>,
         stage: Stage<'_>,
-    ) -> Result<Performance, MethodError> {
+    ) -> Result<Performance> {
         let limited = self.limited(w)?;
         if let Some(replicate) = replicate {
             self.step(&w.name, replicate);
@@ -389,7 +389,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs a workload exactly as the user defined it.
-    pub fn issue(&mut self, w: &Workload) -> Result<Measurement, MethodError> {
+    pub fn issue(&mut self, w: &Workload) -> Result<Measurement> {
         self.out.issued(w);
         Ok(self.rig().measure(w)?)
     }
@@ -404,11 +404,7 @@ impl<'a> Session<'a> {
 
     /// Prepares the target for reads and returns the size of the region in bytes. Without write
     /// permission, the region keeps its content and size.
-    pub fn begin(
-        &mut self,
-        test_region: &TestRegion,
-        fill_seconds: f64,
-    ) -> Result<u64, MethodError> {
+    pub fn begin(&mut self, test_region: &TestRegion, fill_seconds: f64) -> Result<u64> {
         if test_region.writes {
             let most = if test_region.size_given { f64::INFINITY } else { fill_seconds };
             return self.expected_within(most, |session| session.fill(test_region, fill_seconds));
@@ -420,7 +416,7 @@ impl<'a> Session<'a> {
 
     /// Writes the region once, so that no unwritten block is read. If that takes longer than
     /// `seconds` and the user gave no size, the part written so far becomes the region.
-    fn fill(&mut self, test_region: &TestRegion, seconds: f64) -> Result<u64, MethodError> {
+    fn fill(&mut self, test_region: &TestRegion, seconds: f64) -> Result<u64> {
         self.step("fill", 0);
         let large = u64::from(test_region.large);
         let piece = (test_region.bytes / FILL_PIECES).max(large) / large * large;
@@ -482,7 +478,7 @@ impl<'a> Session<'a> {
 
 /// Returns the measurement if it is complete: an interrupted one is not a sample. The next call to
 /// the rig reports whether the user or the drive's heat interrupted it.
-pub fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement, MethodError> {
+pub fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement> {
     match m.stop {
         StopReason::Interrupted => {
             rig.idle(Duration::from_nanos(1))?;

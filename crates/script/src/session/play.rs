@@ -4,7 +4,7 @@ use rig::{Issue, Job, Measurement, Performance, Stage};
 use workload::{Source, Workload};
 
 use super::Session;
-use crate::MethodError;
+use crate::Result;
 use rules::Digest;
 
 /// A workload, and the source of each of its jobs.
@@ -14,7 +14,7 @@ impl Session<'_> {
     /// [`Session::measure`] with operations from external sources, for workloads that run at the
     /// same time, at least one. Returns one measurement of all of them, reported under the name of
     /// the first.
-    pub fn play(&mut self, parts: Vec<Part>, replicate: u32) -> Result<Measurement, MethodError> {
+    pub fn play(&mut self, parts: Vec<Part>, replicate: u32) -> Result<Measurement> {
         Ok(self.perform(parts, replicate, Stage::default())?.whole)
     }
 
@@ -25,10 +25,10 @@ impl Session<'_> {
         parts: Vec<Part>,
         replicate: u32,
         stage: Stage<'_>,
-    ) -> Result<Performance, MethodError> {
+    ) -> Result<Performance> {
         let (workloads, sources): (Vec<Workload>, Vec<_>) = parts.into_iter().unzip();
         let limited = workloads.iter().map(|w| self.limited(w));
-        let limited = limited.collect::<Result<Vec<Workload>, MethodError>>()?;
+        let limited = limited.collect::<Result<Vec<Workload>>>()?;
         let first = &workloads[0];
         self.step(&first.name, replicate);
         limited.iter().for_each(|w| self.out.issued(w));

@@ -5,19 +5,14 @@ use rig::{Measurement, Preparation, RigError, Stage};
 use workload::{Content, Region, Workload};
 
 use super::Session;
-use crate::MethodError;
 use crate::whole::Whole;
+use crate::{MethodError, Result};
 use rules::time_series::{BINS, TimeSeries};
 
 impl Session<'_> {
     /// Discards a region. Returns false, with a note in the record, if the drive does not support
     /// discard; its state is then unchanged.
-    pub fn discard(
-        &mut self,
-        whole: &Whole,
-        name: &str,
-        region: Region,
-    ) -> Result<bool, MethodError> {
+    pub fn discard(&mut self, whole: &Whole, name: &str, region: Region) -> Result<bool> {
         self.step(name, 0);
         let result = if whole.discard {
             self.apply(Preparation::Discard { region })
@@ -41,12 +36,7 @@ impl Session<'_> {
     }
 
     /// Writes a region once, sequentially, with content different from every earlier fill.
-    pub fn fill_region(
-        &mut self,
-        whole: &Whole,
-        name: &str,
-        region: Region,
-    ) -> Result<(), MethodError> {
+    pub fn fill_region(&mut self, whole: &Whole, name: &str, region: Region) -> Result<()> {
         self.step(name, 0);
         self.fills += 1;
         let seed = whole.test_region.seed.wrapping_sub(u64::from(self.fills));
@@ -60,11 +50,7 @@ impl Session<'_> {
 
     /// Runs a long workload and stores its time series, reduced to a drawable size, even if it is
     /// cut short.
-    pub fn measure_over_time(
-        &mut self,
-        w: &Workload,
-        replicate: u32,
-    ) -> Result<TimeSeries, MethodError> {
+    pub fn measure_over_time(&mut self, w: &Workload, replicate: u32) -> Result<TimeSeries> {
         let mut measurement = self.execute(w, Some(replicate), Stage::default())?.whole;
         let series = TimeSeries::from_measurement(&measurement);
         let start_ns = measurement.series.start_ns;
@@ -77,7 +63,7 @@ impl Session<'_> {
 
     /// Runs one of many short workloads. Only one row of its time series is stored, after all
     /// others: a thousand rounds with all their intervals would make an unusably large record.
-    pub fn moment(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+    pub fn moment(&mut self, w: &Workload, replicate: u32) -> Result<Measurement> {
         let m = self.probe(w, replicate)?;
         let row = TimeSeries::from_measurement(&m).series(&w.name, replicate, m.series.start_ns, 1);
         self.moments.extend(row);

@@ -4,8 +4,8 @@ use rig::{BlockRequest, BlockWay, Preparation, Rig};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
 use super::{Budget, Bulk, Patience, Round, Session};
-use crate::MethodError;
 use crate::test_drive::{Fake, Traits};
+use crate::{MethodError, Result};
 
 const MIB: u64 = 1 << 20;
 
@@ -14,7 +14,7 @@ fn write(offset: u64) -> BlockRequest {
 }
 
 /// Writes blocks of 64 KiB in order, without end.
-fn write_on(session: &mut Session<'_>) -> Result<(), MethodError> {
+fn write_on(session: &mut Session<'_>) -> Result<()> {
     let mut done = Vec::new();
     for block in 0.. {
         session.submit(write(block * (64 << 10)))?;

@@ -14,7 +14,7 @@ use rig::{Measurement, Stage, StopReason, bound};
 use workload::{OpKind, Pattern, Region, Workload};
 
 use super::{Session, complete};
-use crate::MethodError;
+use crate::Result;
 
 /// A mix of at least this many cycles may end inside one: its shares are then within 1%.
 const CYCLES_MANY: f64 = 50.0;
@@ -34,11 +34,7 @@ const STRETCH_TIMES: u64 = 15;
 impl Session<'_> {
     /// [`Session::measure`] after an unreported warm-up, which takes a quarter of the workload's
     /// time and bytes.
-    pub fn measure_warm(
-        &mut self,
-        w: &Workload,
-        replicate: u32,
-    ) -> Result<Measurement, MethodError> {
+    pub fn measure_warm(&mut self, w: &Workload, replicate: u32) -> Result<Measurement> {
         let (warm, mut kept) = warmed(w);
         let warm = self.limited(&warm)?;
         self.step(&w.name, replicate);
