@@ -105,31 +105,31 @@ fn profile(workload: &Workload, kind: OpKind, stats: &KindStats) -> LatencyProfi
 /// The metrics of a measurement. The costs of submitting I/O exist only on a host.
 fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
     let mut figures = Vec::new();
-    let mut put = |statistic, unit, value: Option<f64>| {
+    let mut add = |statistic, unit, value: Option<f64>| {
         let key = MetricKey::of_run(statistic);
         figures.extend(value.map(|value| Metric::single(key, unit, value)));
     };
     let data: Vec<_> = measurement.transfers().collect();
-    put(Statistic::Throughput, Unit::BytesPerSecond, measurement.throughput(None));
-    put(Statistic::Iops, Unit::Iops, measurement.iops(None));
-    put(Statistic::EffectiveDepth, Unit::Number, Some(measurement.effective_depth));
+    add(Statistic::Throughput, Unit::BytesPerSecond, measurement.throughput(None));
+    add(Statistic::Iops, Unit::Iops, measurement.iops(None));
+    add(Statistic::EffectiveDepth, Unit::Number, Some(measurement.effective_depth));
     let ops = measurement.kinds.iter().flatten().map(|k| k.ops).sum::<u64>();
     let cpu = (ops > 0).then(|| measurement.cpu_ns as f64 / ops as f64);
-    put(Statistic::CpuPerIo, Unit::Nanoseconds, cpu.filter(|_| has_host));
-    put(Statistic::BatchMean, Unit::Number, has_host.then_some(measurement.batch_mean));
-    put(
+    add(Statistic::CpuPerIo, Unit::Nanoseconds, cpu.filter(|_| has_host));
+    add(Statistic::BatchMean, Unit::Number, has_host.then_some(measurement.batch_mean));
+    add(
         Statistic::LateOps,
         Unit::Number,
         (measurement.late_ops > 0).then_some(measurement.late_ops as f64),
     );
     let sectors = measurement.verified_sectors;
-    put(Statistic::VerifiedBytes, Unit::Bytes, (sectors > 0).then_some(sectors as f64 * 512.0));
+    add(Statistic::VerifiedBytes, Unit::Bytes, (sectors > 0).then_some(sectors as f64 * 512.0));
     let run = MetricKey::parse("");
     let is_mix = data.len() > 1;
     let writes = data.iter().any(|(kind, _)| *kind == OpKind::Write);
-    let mut all = KindStats::default();
-    data.iter().for_each(|(_, stats)| all.merge(stats));
-    latencies(&run, &all, &mut figures);
+    let mut transfers = KindStats::default();
+    data.iter().for_each(|(_, stats)| transfers.merge(stats));
+    latencies(&run, &transfers, &mut figures);
     // One kind alone has the figures of all.
     for (kind, stats) in data.into_iter().filter(|_| is_mix) {
         let part = |statistic| MetricKey::of_run(statistic).of_op(kind);

@@ -113,7 +113,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     let changes = (0..).zip(CHANGES).filter(|(_, change)| change.kind == kind);
     let changes: Vec<(u32, Change)> = changes.collect();
-    let each = seconds * CHANGES_SHARE / changes.len() as f64;
+    let change_seconds = seconds * CHANGES_SHARE / changes.len() as f64;
     let writes = changes.len() as f64 * PASSES_MAX * test_region.bytes as f64;
     let budget = Budget { seconds, bytes: writes as u64, ..Budget::default() };
     session.budget(&format!("causes-{}", kind.name()), budget, |session| {
@@ -122,7 +122,7 @@ pub(crate) fn run(
             after_rest(session, test_region, rest)?;
         }
         for (index, change) in changes {
-            let w = change.workload(test_region, index, each);
+            let w = change.workload(test_region, index, change_seconds);
             session.rounds(1, None, |session, round| {
                 if session.is_open(change.kind) {
                     session.probe(&w, round)?;

@@ -13,20 +13,20 @@ const EVEN: f64 = 0.1;
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
     let aligned = draft.value(key(0))?;
-    let mut within: f64 = 0.0;
+    let mut spread: f64 = 0.0;
     let offsets = out.family(RATIO);
     let offsets = offsets.filter_map(|(m, at)| {
         let ratio = m.value?;
         let slower = ratio < 1.0 - EVEN && m.high.is_none_or(|high| high < 1.0);
         // The largest difference that the measurement permits.
         let ends = [m.low, Some(ratio), m.high].into_iter().flatten();
-        within = ends.fold(within, |most, end| most.max((1.0 - end).abs()));
+        spread = ends.fold(spread, |most, end| most.max((1.0 - end).abs()));
         Some((u64::from(at.number(0)), ratio, slower))
     });
     let offsets: Vec<(u64, f64, bool)> = offsets.collect();
     let least = |certain: bool| {
-        let of = offsets.iter().filter(|(.., slower)| *slower || !certain);
-        of.map(|(bytes, ratio, _)| (*bytes, *ratio)).min_by(|a, b| a.1.total_cmp(&b.1))
+        let candidates = offsets.iter().filter(|(.., slower)| *slower || !certain);
+        candidates.map(|(bytes, ratio, _)| (*bytes, *ratio)).min_by(|a, b| a.1.total_cmp(&b.1))
     };
     let costly = least(true);
     let worst = costly.or_else(|| least(false));
@@ -39,20 +39,21 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             format!("Misaligned 4 KiB writes may be slower ({percent:.0}% of aligned): not certain")
         }
         (None, Some(_)) => {
-            let percent = (100.0 * within).round().max(1.0);
+            let percent = (100.0 * spread).round().max(1.0);
             format!("Alignment makes no visible difference to 4 KiB writes (within {percent}%)")
         }
         (None, None) => format!("Aligned 4 KiB writes reach {}", rate(aligned)),
     };
-    let at = costly.map(|(bytes, _)| format!(", at an offset of {}.", binary(bytes)));
+    let place = costly.map(|(bytes, _)| format!(", at an offset of {}.", binary(bytes)));
     let chart = Chart::bars("Write speed at each offset, aligned = 1", Unit::Number)
         .level("aligned", 1.0, None)
         .sources(offsets.iter().map(|(bytes, ..)| (RATIO.member(&[bytes]), binary(*bytes))));
     let rates = Chart::bars("Aligned writes", Unit::BytesPerSecond).source(key(0), "aligned");
     let mut draft = draft.tile("Aligned", key(0), Better::Higher);
-    let mut shown = vec![512, 2048, 4096];
-    shown.extend(worst.map(|(bytes, _)| bytes).filter(|bytes| !shown.contains(bytes)));
-    for bytes in shown {
+    let mut shown_offsets = vec![512, 2048, 4096];
+    shown_offsets
+        .extend(worst.map(|(bytes, _)| bytes).filter(|bytes| !shown_offsets.contains(bytes)));
+    for bytes in shown_offsets {
         let label = format!("Offset {}", binary(bytes));
         draft = draft.tile(&label, key(bytes), Better::Higher);
     }
@@ -62,7 +63,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         draft = draft.limit(key(bytes), VerdictKind::Misaligned);
     }
     let chart = if chart.is_empty() { rates } else { chart };
-    draft.chart(chart).say(sentence, at)
+    draft.chart(chart).say(sentence, place)
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
     let block = u64::from(target.logical_block_bytes.max(1));
     let allowed = SHIFTS.into_iter().filter(|shift| shift.is_multiple_of(block));
     let seconds = whole.seconds(EACH_SECONDS);
-    let of = |shift: u64| {
+    let workload = |shift: u64| {
         let mut w =
             whole.random(&key(shift).to_string(), Mix::WRITE, whole.test_region.small, seconds, 5);
         (w.pattern, w.region, w.shift_bytes) = (Pattern::UniformOnce, region(whole), shift);
@@ -114,7 +114,7 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
         w.depth = OUTSTANDING;
         w
     };
-    allowed.map(of).collect()
+    allowed.map(workload).collect()
 }
 
 fn key(shift: u64) -> MetricKey {

@@ -34,20 +34,20 @@ fn begins_as_ended(headline: &str) -> bool {
 }
 
 fn computed(run: &Run) -> Option<Answer> {
-    let mut out = Outcome::default();
-    out.metrics.clone_from(&run.metrics);
-    out.series.clone_from(&run.series);
-    out.latencies.clone_from(&run.latencies);
-    out.verdicts.clone_from(&run.verdicts);
-    out.errors.clone_from(&run.errors);
-    out.warnings.clone_from(&run.warnings);
-    out.state_after = run.state_after;
+    let mut outcome = Outcome::default();
+    outcome.metrics.clone_from(&run.metrics);
+    outcome.series.clone_from(&run.series);
+    outcome.latencies.clone_from(&run.latencies);
+    outcome.verdicts.clone_from(&run.verdicts);
+    outcome.errors.clone_from(&run.errors);
+    outcome.warnings.clone_from(&run.warnings);
+    outcome.state_after = run.state_after;
     let declared = match run.method.as_str() {
-        "io" | "fio" => by_hand(&out),
-        "prepare" => (PREPARE.answer)(&out),
-        name => find(name).ok().and_then(|method| answer(&out, method.answer)),
+        "io" | "fio" => by_hand(&outcome),
+        "prepare" => (PREPARE.answer)(&outcome),
+        name => find(name).ok().and_then(|method| answer(&outcome, method.answer)),
     };
-    declared.or_else(|| general(&out, run.naming()))
+    declared.or_else(|| general(&outcome, run.naming()))
 }
 
 /// The answer for a run without measurements.
@@ -70,9 +70,9 @@ const NOTHING: &str = "Nothing was measured.";
 fn ended(run: &Run, headline: &str) -> String {
     // Only `wear` counts them: its rates cover only part of an interval.
     let counted = run.metric(ADDED.name).and_then(|metric| metric.value);
-    let written = counted.unwrap_or_else(|| run.series.iter().map(written).sum());
-    let after = match (written >= 1e6, run.seconds) {
-        (true, _) => format!(" after {} written", decimal(written as u64)),
+    let written_bytes = counted.unwrap_or_else(|| run.series.iter().map(written).sum());
+    let after = match (written_bytes >= 1e6, run.seconds) {
+        (true, _) => format!(" after {} written", decimal(written_bytes as u64)),
         (false, Some(seconds)) => format!(" after {}", duration(seconds)),
         (false, None) => String::new(),
     };
@@ -103,8 +103,8 @@ fn written(series: &Series) -> f64 {
     let Some(column) = column else { return 0.0 };
     let starts = std::iter::once(&0).chain(&series.t_ns);
     let spans = series.t_ns.iter().zip(starts).map(|(end, start)| end.saturating_sub(*start));
-    let moved = column.values.iter().zip(spans).filter_map(|(v, ns)| Some((*v)? * ns as f64 / 1e9));
-    moved.sum()
+    let bytes = column.values.iter().zip(spans).filter_map(|(v, ns)| Some((*v)? * ns as f64 / 1e9));
+    bytes.sum()
 }
 
 #[cfg(test)]

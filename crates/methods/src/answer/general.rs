@@ -32,20 +32,20 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
     let figures = sides.iter().map(|side| rate_of(side)).collect::<Vec<_>>().join(", ") + &iops;
     let tail = draft.value(time(Clock::Response, Statistic::P99));
     let tail = tail.or(draft.value(service(Statistic::P99)));
-    let of = match sides.len() {
+    let operations = match sides.len() {
         _ if owner.is_empty() => " of operations".to_string(),
         1 => String::new(),
         _ => format!(" of {}", direction(&key)),
     };
-    let more = match (jobs, tail) {
-        (1, Some(ns)) => format!("; 99%{of} within {}.", latency(ns)),
+    let continuation = match (jobs, tail) {
+        (1, Some(ns)) => format!("; 99%{operations} within {}.", latency(ns)),
         (1, None) => ".".to_string(),
         (n, _) => format!("; first of {n} jobs."),
     };
-    let sentence = named(&owner, &figures, more.chars().count());
+    let sentence = named(&owner, &figures, continuation.chars().count());
 
     // What tiles and charts are about, unless they are about everything.
-    let about = match (rates.len(), jobs) {
+    let scope = match (rates.len(), jobs) {
         (1, _) => String::new(),
         (_, 1) => format!(" of {}", direction(&key)),
         _ => format!(" of {}", Naming::Users.workload(&owner, key.op)),
@@ -58,8 +58,8 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         (Statistic::Max, "longest"),
     ];
     let bars = bars.map(|(statistic, label)| (service(statistic), label));
-    let all = if about.is_empty() { " of the operations" } else { &about };
-    let bars = Chart::bars(format!("Latency{all}"), Unit::Nanoseconds).sources(bars);
+    let title_end = if scope.is_empty() { " of the operations" } else { &scope };
+    let bars = Chart::bars(format!("Latency{title_end}"), Unit::Nanoseconds).sources(bars);
     let lines = Chart::lines("Speed over time", Axis::Time, Unit::BytesPerSecond);
     let lines = out.series.iter().fold(lines, |chart, series| {
         if chart.sources.contains(&series.name) || chart.sources.len() >= 8 {
@@ -67,7 +67,7 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         }
         chart.source(&series.name, &series.name)
     });
-    let tile = |label: &str| format!("{label}{about}");
+    let tile = |label: &str| format!("{label}{scope}");
     let depth = MetricKey::parse(&owner).with(Statistic::EffectiveDepth);
     let of_job = if jobs > 1 { format!(" of {owner}") } else { String::new() };
     let draft = draft
@@ -78,7 +78,7 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         .tile(&tile("p99 from due time"), time(Clock::Response, Statistic::P99), Better::Lower)
         .tile(&format!("Effective queue depth{of_job}"), depth, Better::Neither);
     let draft = if jobs > 1 { draft.chart(of_jobs(&rates)) } else { draft };
-    draft.chart_of_column(lines).chart(bars).say(sentence, [more])
+    draft.chart_of_column(lines).chart(bars).say(sentence, [continuation])
 }
 
 /// Whether a metric is the throughput of a workload of `io`, or of one direction of a fio job.
@@ -105,8 +105,8 @@ fn named(owner: &str, figures: &str, more: usize) -> String {
     if owner.is_empty() {
         return figures.to_string();
     }
-    let taken = figures.chars().count() + ": ".len() + more;
-    let room = record::HEADLINE_MAX.saturating_sub(taken);
+    let used = figures.chars().count() + ": ".len() + more;
+    let room = record::HEADLINE_MAX.saturating_sub(used);
     let name = if owner.chars().count() <= room {
         owner.to_string()
     } else {
@@ -127,21 +127,22 @@ fn of_jobs(rates: &[&Metric]) -> Chart {
 /// The answer of any other record: its main metrics.
 pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     let draft = Draft::new(out, "What was measured?");
-    let known = |m: &&Metric| m.value.is_some();
+    let has_value = |m: &&Metric| m.value.is_some();
     let main: Vec<&Metric> =
-        out.metrics.iter().filter(known).filter(|m| m.key().is_main()).collect();
-    let metrics = if main.is_empty() { out.metrics.iter().filter(known).collect() } else { main };
+        out.metrics.iter().filter(has_value).filter(|m| m.key().is_main()).collect();
+    let metrics =
+        if main.is_empty() { out.metrics.iter().filter(has_value).collect() } else { main };
     let [first, ..] = metrics[..] else { return None };
     let sentence = format!("{}: {}", naming.metric_first(&first.key()), shown(first));
     let other = metrics.iter().skip(1).find(|m| m.unit == first.unit);
-    let more = other.map(|m| format!(", {}: {}.", naming.metric(&m.key()), shown(m)));
+    let continuation = other.map(|m| format!(", {}: {}.", naming.metric(&m.key()), shown(m)));
     let bars = metrics.iter().filter(|m| m.unit == first.unit).take(BARS_MAX);
     let chart = Chart::bars(title(first.unit), first.unit)
         .sources(bars.map(|m| (&m.name, naming.metric(&m.key()))));
     let draft = metrics.iter().fold(draft, |draft, metric| {
         draft.tile(&naming.metric_first(&metric.key()), *metric, Better::Neither)
     });
-    draft.chart(chart).say(short(&sentence), more)
+    draft.chart(chart).say(short(&sentence), continuation)
 }
 
 /// Truncates a sentence to the length of a headline.

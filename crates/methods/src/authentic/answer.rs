@@ -43,9 +43,9 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             None => "Flushes are too fast to be real.".into(),
         }
     } else if draft.concluded(&VerdictKind::MapCache) {
-        let held = binary(draft.value(HELD).unwrap_or_default() as u64);
+        let covered = binary(draft.value(HELD).unwrap_or_default() as u64);
         let miss = latency(draft.value(MISS).unwrap_or_default());
-        format!("The map cache covers {held}: wider random reads may take {miss} longer.")
+        format!("The map cache covers {covered}: wider random reads may take {miss} longer.")
     } else if draft.concluded(&VerdictKind::DeviceCache) {
         "The drive serves small working sets from its own cache.".into()
     } else {
@@ -68,7 +68,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     });
     let checked = Some(checked.concat());
     let kinds = [(COMPRESSED, "compressible"), (DEDUPED, "repeated")];
-    let saved: String = kinds
+    let savings: String = kinds
         .into_iter()
         .filter_map(|(saved, kind)| {
             let m = draft.find(saved)?;
@@ -76,7 +76,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             Some(format!(" {bound}{:.0}% of {kind} data is saved.", 100.0 * m.value?))
         })
         .collect();
-    let saved = Some(saved).filter(|saved| !saved.is_empty());
+    let savings = Some(savings).filter(|savings| !savings.is_empty());
     let contents = Chart::bars("Writes of different content", Unit::BytesPerSecond)
         .source(RANDOM, "random")
         .source(HALF, "half compressible")
@@ -109,7 +109,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(memory)
         .chart(sets)
         .chart(map)
-        .say(sentence, saved.or(checked))
+        .say(sentence, savings.or(checked))
 }
 
 /// A source at the position of its size.

@@ -23,17 +23,17 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
 /// One workload per kind of content. Each writes at most half of the region, to limit wear on a
 /// fast drive.
 fn workloads(test_region: &TestRegion, seconds: f64) -> [Workload; CONTENTS.len()] {
-    let each = seconds / CONTENTS.len() as f64 / f64::from(test_region.rounds);
+    let each_seconds = seconds / CONTENTS.len() as f64 / f64::from(test_region.rounds);
     let large = u64::from(test_region.large);
     let region = Region::first(test_region.bytes / 2 / large * large);
-    let of = |(name, content)| {
+    let workload = |(name, content)| {
         let key = super::CONTENTS.member(&[&name]);
         let mut w = Workload::new(key, Pattern::Sequential, Mix::WRITE, test_region.large, region);
         (w.content, w.depth, w.flush_at_end) = (content, DEPTH, true);
         w.seed = test_region.seed_of(23);
-        w.stop = Stop::after_seconds(each);
+        w.stop = Stop::after_seconds(each_seconds);
         w.stop.bytes = Some(region.bytes);
         w
     };
-    CONTENTS.map(of)
+    CONTENTS.map(workload)
 }

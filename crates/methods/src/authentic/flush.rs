@@ -35,12 +35,12 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
 }
 
 fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
-    let each = seconds / f64::from(test_region.rounds);
+    let round_seconds = seconds / f64::from(test_region.rounds);
     let small = test_region.small;
     let name = MetricKey::of_words(&[&"check-flush", &size_word(u64::from(small))]).to_string();
     let mut w = Workload::new(name, Pattern::UniformOnce, Mix::WRITE, small, test_region.region());
     (w.flush_every, w.seed) = (Some(1), test_region.seed_of(22));
-    w.stop = Stop::after_seconds(each);
+    w.stop = Stop::after_seconds(round_seconds);
     w.stop.bytes = Some(WRITES_MAX * u64::from(small));
     vec![w]
 }

@@ -76,15 +76,16 @@ fn warm_up(session: &mut Session<'_>, from: u64, to: u64, test_region: &TestRegi
 /// Times of the pairs, nanoseconds.
 fn pairs(session: &mut Session<'_>, bytes: u64, test_region: &TestRegion) -> Result<Vec<[f64; 2]>> {
     let small = u64::from(test_region.small);
-    let each = AREA / small;
-    let order = Permutation::new(bytes / AREA * each, test_region.seed_of(31) ^ bytes);
+    let area_blocks = AREA / small;
+    let order = Permutation::new(bytes / AREA * area_blocks, test_region.seed_of(31) ^ bytes);
     // The second read is a quarter to three quarters of an area after the first, with wraparound.
-    let beside = Permutation::new(each / 2, test_region.seed_of(32) ^ bytes);
+    let neighbours = Permutation::new(area_blocks / 2, test_region.seed_of(32) ^ bytes);
     let mut pairs = Vec::new();
     for index in 0..PAIRS.min(order.len()) {
         let first = order.get(index);
-        let (area, place) = (first / each, first % each);
-        let second = area * each + (place + each / 4 + beside.get(index % beside.len())) % each;
+        let (area, place) = (first / area_blocks, first % area_blocks);
+        let second = area * area_blocks
+            + (place + area_blocks / 4 + neighbours.get(index % neighbours.len())) % area_blocks;
         pairs.push([
             timed_read(session, first * small, small)?,
             timed_read(session, second * small, small)?,
@@ -101,10 +102,10 @@ fn publish(session: &mut Session<'_>) {
     for (bytes, share) in rules::map_misses(&spans) {
         session.put_member(WITHIN_SPAN, &[&binary_tight(bytes)], Some(share.max(0.0)));
     }
-    if let Some(held) = rules::map_held(&spans) {
-        let metric = HELD.single(held.bytes);
-        session.put_metric(metric.between(held.low, held.high, Covers::Resolution));
-        session.put(MISS, Some(held.miss_ns));
+    if let Some(map) = rules::map_held(&spans) {
+        let metric = HELD.single(map.bytes);
+        session.put_metric(metric.between(map.low, map.high, Covers::Resolution));
+        session.put(MISS, Some(map.miss_ns));
     }
 }
 

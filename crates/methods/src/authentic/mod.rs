@@ -142,8 +142,8 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
     test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
     let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
-    let done = phase::run(session, rounds, &mut cells(&test_region))?;
-    phase::note_cut(session, rounds.most, &[("reads", done)]);
+    let rounds_done = phase::run(session, rounds, &mut cells(&test_region))?;
+    phase::note_cut(session, rounds.most, &[("reads", rounds_done)]);
     map_cache::CHECK.run(session, &test_region, test_region.seconds)?;
     run_checks(session, &test_region, checks_seconds(&test_region))?;
     let contents = session.checks().get::<Contents>();
@@ -159,9 +159,9 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
 
 /// Cells for the rules on memory, link, CPU and queue depth.
 fn cells(test_region: &TestRegion) -> Vec<Cell> {
-    let each = CELLS_SHARE * test_region.seconds / 2.0 / f64::from(test_region.rounds);
+    let cell_seconds = CELLS_SHARE * test_region.seconds / 2.0 / f64::from(test_region.rounds);
     let cells = [Cell::sequential(test_region, Read, 8, 0), Cell::random(test_region, Read, 32, 4)];
-    cells.map(|cell| cell.lasting(each)).into()
+    cells.map(|cell| cell.lasting(cell_seconds)).into()
 }
 
 fn checks_seconds(test_region: &TestRegion) -> f64 {

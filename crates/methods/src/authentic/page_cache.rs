@@ -33,14 +33,14 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
 }
 
 fn workloads(test_region: &TestRegion, seconds: f64) -> [Workload; 2] {
-    let each = seconds / 2.0 / f64::from(test_region.rounds);
-    let of = |metric: MetricInfo, caching| {
+    let each_seconds = seconds / 2.0 / f64::from(test_region.rounds);
+    let reads = |metric: MetricInfo, caching| {
         let region = Region::first(test_region.bytes.min(BYTES));
         let mut w =
             Workload::new(metric, Pattern::Sequential, Mix::READ, test_region.large, region);
         (w.caching, w.seed) = (caching, test_region.seed_of(20));
-        w.stop = Stop::after_seconds(each);
+        w.stop = Stop::after_seconds(each_seconds);
         w
     };
-    [of(DIRECT, Caching::Bypass), of(CACHED, Caching::Buffered)]
+    [reads(DIRECT, Caching::Bypass), reads(CACHED, Caching::Buffered)]
 }

@@ -73,8 +73,8 @@ impl Curve {
 
     fn write(&self, session: &mut Session<'_>, workloads: &[Workload; LEVELS.len()]) -> Result<()> {
         let rates = session.alternate(workloads, ROUNDS, |_, _| {})?;
-        if let Some(saved) = Saved::from_rates(&rates.map(|rates| mean(&rates))) {
-            session.put_metric(saved.metric(self.saved));
+        if let Some(savings) = Saved::from_rates(&rates.map(|rates| mean(&rates))) {
+            session.put_metric(savings.metric(self.saved));
         }
         Ok(())
     }
@@ -119,9 +119,9 @@ impl Saved {
             let time = rates[0] / rates[index];
             (1.0 - time) / (f64::from(LEVELS[index]) / 100.0)
         };
-        let (share, all) = (share_at(MIDDLE), share_at(LEVELS.len() - 1));
+        let (share, full_share) = (share_at(MIDDLE), share_at(LEVELS.len() - 1));
         let valid = rates.iter().all(|rate| *rate > 0.0) && share >= LEAST;
-        valid.then_some(Saved { share: share.min(1.0), at_least: all < 0.9 * share })
+        valid.then_some(Saved { share: share.min(1.0), at_least: full_share < 0.9 * share })
     }
 
     fn metric(self, saved: MetricInfo) -> Metric {

@@ -33,13 +33,13 @@ pub(super) static CHECK: Check = Check { share: 0.4, writes: false, run };
 
 fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
     let mut workloads = workloads(test_region, seconds);
-    let far = workloads.len();
+    let far_index = workloads.len();
     workloads.push(at_end(&workloads[0], test_region));
     let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
     // The sets are ascending, so those that fit come first.
     let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
-    let near = workloads[..far].iter().filter(fits).map(empty).collect();
-    let mut sets = WorkingSets { near, far: empty(&workloads[far]) };
+    let near = workloads[..far_index].iter().filter(fits).map(empty).collect();
+    let mut sets = WorkingSets { near, far: empty(&workloads[far_index]) };
     session.checks_mut().put(sets.clone());
     session.rounds(test_region.rounds, None, |session, round| {
         for index in schedule::order(workloads.len(), round) {
@@ -53,7 +53,7 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
             session.probe(&warm_up, round)?;
             let m = session.probe(&w, round)?;
             let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
-            let set = if index == far { &mut sets.far } else { &mut sets.near[index] };
+            let set = if index == far_index { &mut sets.far } else { &mut sets.near[index] };
             set.p50_ns.extend(median.map(|ns| ns as f64));
             let samples = set.p50_ns.clone();
             session.checks_mut().put(sets.clone());
@@ -70,16 +70,16 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
 /// The measured reads. They take half of the time; the unreported warm-up takes the other half.
 fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
     let sets = sets(test_region);
-    let each = seconds / (sets.len() + 1) as f64 / f64::from(test_region.rounds);
-    let of = |bytes| {
+    let set_seconds = seconds / (sets.len() + 1) as f64 / f64::from(test_region.rounds);
+    let workload = |bytes| {
         let key = WITHIN.member(&[&binary_tight(bytes)]).without_statistic();
         let region = Region::first(bytes);
         let mut w = Workload::new(key, Pattern::Uniform, Mix::READ, test_region.small, region);
         w.seed = test_region.seed_of(21);
-        w.stop = Stop::after_seconds(each / 2.0);
+        w.stop = Stop::after_seconds(set_seconds / 2.0);
         w
     };
-    sets.into_iter().map(of).collect()
+    sets.into_iter().map(workload).collect()
 }
 
 /// The same reads at the end of the region.

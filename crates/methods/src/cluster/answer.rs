@@ -20,7 +20,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let smallest = writes.first()?;
     let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
     let least = size(smallest)?;
-    let (sentence, more) = match knee {
+    let (sentence, continuation) = match knee {
         Some(knee) if size_of(smallest) == Some(knee as u64) => {
             let sentence =
                 format!("Even the smallest units, {least}, write at or near {}", rate(best));
@@ -46,8 +46,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         chart = chart.grouped(&size, &write.name, "writes");
     }
     // The unit of the knee is the one to choose, so its slack is the price.
-    let chosen = writes.iter().find(|m| knee.is_none_or(|knee| size_of(m) == Some(knee as u64)))?;
-    let (unit, unit_bytes) = (size(chosen)?, size_of(chosen)?);
+    let choice = writes.iter().find(|m| knee.is_none_or(|knee| size_of(m) == Some(knee as u64)))?;
+    let (unit, unit_bytes) = (size(choice)?, size_of(choice)?);
     let sizes =
         |family: MetricInfo| out.family(family).map(|(m, at)| (&m.name, binary(at.bytes(0))));
     // A run records into one of the two file systems.
@@ -70,7 +70,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         1 => draft,
         _ => draft.tile("Writes in largest units", *last, Better::Higher),
     };
-    draft.chart(chart).chart(files).chart(wasted).say(sentence, [more])
+    draft.chart(chart).chart(files).chart(wasted).say(sentence, [continuation])
 }
 
 fn size_of(metric: &Metric) -> Option<u64> {

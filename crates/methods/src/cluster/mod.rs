@@ -198,9 +198,11 @@ fn record(session: &mut Session<'_>, script: &Script) -> Result<()> {
     let key = FILES.member(&[&script.name(), &size]);
     let step = key.to_string();
     session.step(&step, 0);
-    let Some(taken) = recorded(session, script, &step, &script.take(None))? else { return Ok(()) };
-    let seconds = taken.elapsed_ns as f64 / 1e9;
-    let rate = (seconds > 0.0).then(|| taken.bytes as f64 / seconds);
+    let Some(recording) = recorded(session, script, &step, &script.take(None))? else {
+        return Ok(());
+    };
+    let seconds = recording.elapsed_ns as f64 / 1e9;
+    let rate = (seconds > 0.0).then(|| recording.bytes as f64 / seconds);
     session.put_value(key, FILES.unit, rate);
     Ok(())
 }
@@ -221,11 +223,11 @@ fn by_unit(whole: &Whole, kind: OpKind, unit: u32) -> workload::Workload {
 
 /// Share of the space that files of these sizes waste; `None` without files.
 fn slack(sizes: &[(u64, u64)], unit: u64) -> Option<f64> {
-    let taken = |bytes: u64| bytes.div_ceil(unit) as f64 * unit as f64;
+    let occupied = |bytes: u64| bytes.div_ceil(unit) as f64 * unit as f64;
     let (mut used, mut space) = (0.0, 0.0);
     for (bytes, count) in sizes {
         used += *bytes as f64 * *count as f64;
-        space += taken(*bytes) * *count as f64;
+        space += occupied(*bytes) * *count as f64;
     }
     (space > 0.0).then(|| 1.0 - used / space)
 }

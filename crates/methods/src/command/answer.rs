@@ -9,14 +9,14 @@ use workload::units::{decimal, latency};
 /// The answer of `command`: its time, and its traffic.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How long does the program take, and what I/O does it cause?");
-    let took = latency(draft.value(TIME)?);
+    let elapsed = latency(draft.value(TIME)?);
     let sentence = if draft.concluded(&VerdictKind::Failed) {
-        format!("The command failed after {took}")
+        format!("The command failed after {elapsed}")
     } else {
-        format!("Takes {took}")
+        format!("Takes {elapsed}")
     };
-    let moved = [READ, WRITTEN_SYNCED].map(|metric| draft.value(metric));
-    let more = match moved {
+    let traffic = [READ, WRITTEN_SYNCED].map(|metric| draft.value(metric));
+    let continuation = match traffic {
         [Some(read), Some(written)] => {
             let [read, written] = [read, written].map(|bytes| decimal(bytes as u64));
             format!("; reads {read} and writes {written}, sync included.")
@@ -35,5 +35,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Read", READ, Better::Lower)
         .tile("Peak memory", MEMORY, Better::Lower)
         .chart(chart)
-        .say(sentence, [more])
+        .say(sentence, [continuation])
 }

@@ -81,15 +81,15 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let command = options.get(&COMMAND);
     let name = name(&command)?;
     session.set_state(State::Unknown);
-    let mut done: Vec<CommandRun> = Vec::new();
-    session.rounds(runs(options), None, |session, replicate| {
+    let mut runs: Vec<CommandRun> = Vec::new();
+    session.rounds(run_count(options), None, |session, replicate| {
         session.step(&name, replicate);
         let run = session.command(&command)?;
         // A program interrupted together with the run is not a sample.
         session.idle(std::time::Duration::from_nanos(1))?;
-        done.push(run);
-        publish(&done, session.outcome_mut());
-        session.conclude(vec![ruling(&done).verdict]);
+        runs.push(run);
+        publish(&runs, session.outcome_mut());
+        session.conclude(vec![ruling(&runs).verdict]);
         session.checkpoint();
         if run.exit != Exit::Code(0) {
             session.note(failed(run.exit));
@@ -98,7 +98,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
         }
         Ok(Round::Again)
     })?;
-    note_cold(&done, session.outcome_mut());
+    note_cold(&runs, session.outcome_mut());
     session.checkpoint();
     Ok(())
 }
@@ -109,7 +109,7 @@ fn failed(exit: Exit) -> Finding {
     Finding::new(FindingKind::CommandFailed, Level::Bad, text)
 }
 
-fn runs(options: &Options) -> u32 {
+fn run_count(options: &Options) -> u32 {
     options.replicates.unwrap_or(RUNS).max(1)
 }
 
@@ -119,24 +119,24 @@ fn name(command: &[String]) -> Result<String> {
 }
 
 /// Publishes everything about the runs so far.
-fn publish(done: &[CommandRun], out: &mut Outcome) {
-    put(out, TIME, done, |r| Some(r.elapsed_ns as f64));
-    put(out, USER, done, |r| Some(r.user_ns as f64));
-    put(out, SYSTEM, done, |r| Some(r.system_ns as f64));
-    put(out, SYNC, done, |r| Some(r.sync_ns as f64));
-    put(out, MEMORY, done, |r| Some(r.memory_bytes_max as f64));
+fn publish(runs: &[CommandRun], out: &mut Outcome) {
+    put(out, TIME, runs, |r| Some(r.elapsed_ns as f64));
+    put(out, USER, runs, |r| Some(r.user_ns as f64));
+    put(out, SYSTEM, runs, |r| Some(r.system_ns as f64));
+    put(out, SYNC, runs, |r| Some(r.sync_ns as f64));
+    put(out, MEMORY, runs, |r| Some(r.memory_bytes_max as f64));
     let device = |of: fn(&DeviceTraffic) -> u64, synced: bool| {
         move |r: &CommandRun| {
             let device = if synced { r.device_synced } else { r.device };
             device.as_ref().map(|d| of(d) as f64)
         }
     };
-    put(out, READ, done, device(|d| d.read_bytes, false));
-    put(out, WRITTEN, done, device(|d| d.written_bytes, false));
-    put(out, WRITTEN_SYNCED, done, device(|d| d.written_bytes, true));
-    put(out, DISCARDED, done, device(|d| d.discarded_bytes, true));
-    put(out, DEPTH, done, |r| r.device.map(|d| d.depth));
-    put(out, EXIT, done, |r| match r.exit {
+    put(out, READ, runs, device(|d| d.read_bytes, false));
+    put(out, WRITTEN, runs, device(|d| d.written_bytes, false));
+    put(out, WRITTEN_SYNCED, runs, device(|d| d.written_bytes, true));
+    put(out, DISCARDED, runs, device(|d| d.discarded_bytes, true));
+    put(out, DEPTH, runs, |r| r.device.map(|d| d.depth));
+    put(out, EXIT, runs, |r| match r.exit {
         Exit::Code(code) => Some(f64::from(code)),
         Exit::Signal(signal) => Some(f64::from(-signal)),
     });
@@ -146,10 +146,10 @@ fn publish(done: &[CommandRun], out: &mut Outcome) {
 fn put(
     out: &mut Outcome,
     metric: MetricInfo,
-    done: &[CommandRun],
+    runs: &[CommandRun],
     sample: impl Fn(&CommandRun) -> Option<f64>,
 ) {
-    let samples: Option<Vec<f64>> = done.iter().map(sample).collect();
+    let samples: Option<Vec<f64>> = runs.iter().map(sample).collect();
     match samples {
         Some(samples) => out.put_metric(analysis::metric(metric, metric.unit, samples)),
         // Earlier runs may have published it.
@@ -158,8 +158,8 @@ fn put(
 }
 
 /// Notes a first run that took longer than all others, of which there are at least two.
-fn note_cold(done: &[CommandRun], out: &mut Outcome) {
-    let [first, rest @ ..] = done else { return };
+fn note_cold(runs: &[CommandRun], out: &mut Outcome) {
+    let [first, rest @ ..] = runs else { return };
     let slowest = rest.iter().map(|r| r.elapsed_ns).max().unwrap_or(u64::MAX);
     if rest.len() >= 2 && first.elapsed_ns as f64 > COLD * slowest as f64 {
         let text = "the first run took longer than any other: it found colder caches";
@@ -169,19 +169,19 @@ fn note_cold(done: &[CommandRun], out: &mut Outcome) {
 }
 
 /// The breakdown of the time, as far as it is known.
-fn ruling(done: &[CommandRun]) -> Ruling {
+fn ruling(runs: &[CommandRun]) -> Ruling {
     let mean = |of: fn(&CommandRun) -> u64| {
-        done.iter().map(|r| of(r) as f64).sum::<f64>() / done.len().max(1) as f64
+        runs.iter().map(|r| of(r) as f64).sum::<f64>() / runs.len().max(1) as f64
     };
     let (elapsed, cpu) = (mean(|r| r.elapsed_ns), mean(|r| r.user_ns + r.system_ns));
     let share = cpu / elapsed.max(1.0);
-    let moved = |r: &CommandRun| r.device_synced.map(|d| d.read_bytes + d.written_bytes);
-    let moved: Option<Vec<u64>> = done.iter().map(moved).collect();
-    let drive = moved.map_or("the traffic of the drive is unknown".to_string(), |moved| {
-        let mean = moved.iter().sum::<u64>() / moved.len().max(1) as u64;
+    let traffic = |r: &CommandRun| r.device_synced.map(|d| d.read_bytes + d.written_bytes);
+    let traffic: Option<Vec<u64>> = runs.iter().map(traffic).collect();
+    let drive = traffic.map_or("the traffic of the drive is unknown".to_string(), |bytes| {
+        let mean = bytes.iter().sum::<u64>() / bytes.len().max(1) as u64;
         format!("{} were read from or written to the drive, including the sync", binary(mean))
     });
-    let failed = done.last().filter(|r| r.exit != Exit::Code(0));
+    let failed = runs.last().filter(|r| r.exit != Exit::Code(0));
     let text = match failed {
         Some(run) => format!("The command ended with {}: its time is not valid.", run.exit),
         None => format!(

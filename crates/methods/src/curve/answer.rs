@@ -11,7 +11,7 @@ use workload::units::latency;
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let knee = out.metric(KNEE).or_else(|| out.metric(CLOSED))?;
     let sentence = format!("Keeps up with {} IOPS", count(knee.value?));
-    let more = match (out.value(LIMIT), out.value(KEPT)) {
+    let continuation = match (out.value(LIMIT), out.value(KEPT)) {
         (Some(limit), Some(load)) => {
             Some(format!("; p99 stays within {} up to {}.", latency(limit), count(load)))
         }
@@ -27,13 +27,13 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             let key = Some(metric.key()).filter(|key| key.statistic == Some(statistic));
             let load = key.map(|key| key.without_statistic());
             let load = load.filter(|load| *load != KEPT.into());
-            if let Some(offered) = load.and_then(|load| out.value(load)) {
-                chart = chart.point(group, &metric.name, offered);
+            if let Some(rate) = load.and_then(|load| out.value(load)) {
+                chart = chart.point(group, &metric.name, rate);
             }
         }
     }
-    if let Some(at) = out.value(KNEE) {
-        chart = chart.mark("knee", at);
+    if let Some(rate) = out.value(KNEE) {
+        chart = chart.mark("knee", rate);
     }
     let question = "How much load can the drive take before response times soar?";
     Draft::new(out, question)
@@ -43,5 +43,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("p99 at half", response(50, P99), Better::Lower)
         .tile("p99 at nine tenths", response(90, P99), Better::Lower)
         .chart(chart)
-        .say(sentence, more)
+        .say(sentence, continuation)
 }

@@ -199,9 +199,9 @@ impl Loads {
         self.closed_loop(session)?;
         session.rounds(self.rounds, None, |session, round| {
             for index in schedule::order(self.points.len(), round) {
-                let offered = self.offered(f64::from(self.points[index].percent));
+                let rate = self.offered(f64::from(self.points[index].percent));
                 let name = self.points[index].key().to_string();
-                let m = self.open_loop(session, &name, offered, round)?;
+                let m = self.open_loop(session, &name, rate, round)?;
                 self.points[index].add(&m);
             }
             self.publish(session);
@@ -277,25 +277,25 @@ impl Loads {
     /// Finds the knee: between the last load kept up with and the first overload.
     fn search_knee(&mut self, session: &mut Session<'_>) -> Result<()> {
         let kept_up = |point: &Point| {
-            let offered = self.offered(f64::from(point.percent));
+            let rate = self.offered(f64::from(point.percent));
             let (ops, seconds) =
                 point.amounts.iter().fold((0.0, 0.0), |s, a| (s.0 + a.0, s.1 + a.1));
-            search::kept_up(offered, ops, seconds)
+            search::kept_up(rate, ops, seconds)
         };
-        let judged: Vec<_> = self.points.iter().map(|p| (p.percent, Some(kept_up(p)))).collect();
-        let search = Search::between(&judged);
+        let loads: Vec<_> = self.points.iter().map(|p| (p.percent, Some(kept_up(p)))).collect();
+        let search = Search::between(&loads);
         // An overloaded drive completes as much as it can: that rate is the knee itself, and the
         // gap only surrounds it.
         let mut full: Vec<analysis::Amount> = Vec::new();
-        for (point, (_, kept)) in self.points.iter().zip(&judged) {
+        for (point, (_, kept)) in self.points.iter().zip(&loads) {
             full.extend(point.amounts.iter().filter(|_| *kept == Some(false)));
         }
         let gap = self.narrow(session, KNEE.name, KNEE_STEPS, search, |_, offered, m| {
-            let kept = search::kept_up(offered, operations(m), m.seconds());
-            if !kept {
+            let keeps_up = search::kept_up(offered, operations(m), m.seconds());
+            if !keeps_up {
                 full.push((operations(m), m.seconds()));
             }
-            Some(kept)
+            Some(keeps_up)
         })?;
         let (ops, seconds) = full.iter().fold((0.0, 0.0), |sum, a| (sum.0 + a.0, sum.1 + a.1));
         self.put_found(session, KNEE, gap, (seconds > 0.0).then_some(ops / seconds));
@@ -308,8 +308,8 @@ impl Loads {
     fn search_kept(&mut self, session: &mut Session<'_>) -> Result<()> {
         let Some(limit_ns) = self.limit_ns else { return Ok(()) };
         let keeps = |p: &Point| p.latencies.merged().percentile(0.99).map(|ns| ns <= limit_ns);
-        let judged: Vec<_> = self.points.iter().map(|p| (p.percent, keeps(p))).collect();
-        let search = Search::between(&judged);
+        let loads: Vec<_> = self.points.iter().map(|p| (p.percent, keeps(p))).collect();
+        let search = Search::between(&loads);
         let gap = self.narrow(session, KEPT.name, KEPT_STEPS, search, |_, _, m| {
             responses(m).percentile(0.99).map(|ns| ns <= limit_ns)
         })?;
@@ -332,9 +332,9 @@ impl Loads {
         session.budget(name, budget, |session| {
             for step in 0..steps {
                 let Some(percent) = session.assume(search.middle(), Some(100.0)) else { break };
-                let offered = self.offered(percent);
-                let m = self.open_loop(session, name, offered, step)?;
-                match judge(self, offered, &m) {
+                let rate = self.offered(percent);
+                let m = self.open_loop(session, name, rate, step)?;
+                match judge(self, rate, &m) {
                     Some(kept) => search.narrow(percent, kept),
                     None => break,
                 }
@@ -375,9 +375,9 @@ fn operations(m: &Measurement) -> f64 {
 
 /// Response times of reads and writes together.
 fn responses(m: &Measurement) -> record::Histogram {
-    let mut all = record::Histogram::default();
+    let mut merged = record::Histogram::default();
     for (_, stats) in m.transfers() {
-        all.merge(stats.response.as_ref().unwrap_or(&stats.service));
+        merged.merge(stats.response.as_ref().unwrap_or(&stats.service));
     }
-    all
+    merged
 }

@@ -52,19 +52,19 @@ impl Found {
     /// Adds bytes read at an offset; `seed` is the seed of the stamps.
     pub fn add(&mut self, offset: u64, bytes: &[u8], seed: u64) {
         for (i, sector) in bytes.chunks_exact(SECTOR).enumerate() {
-            let at = offset + (i * SECTOR) as u64;
-            let held = self.places.entry(at / PLACE * PLACE).or_default();
+            let address = offset + (i * SECTOR) as u64;
+            let content = self.places.entry(address / PLACE * PLACE).or_default();
             match read_sector(sector, Layout::default().at) {
-                Some(stamp) if stamp.seed == seed && stamp.offset == at => {
-                    held.kept += SECTOR as u64
+                Some(stamp) if stamp.seed == seed && stamp.offset == address => {
+                    content.kept += SECTOR as u64
                 }
                 Some(stamp) if stamp.seed == seed => {
-                    held.misplaced += SECTOR as u64;
+                    content.misplaced += SECTOR as u64;
                     if self.distances.len() < DISTANCES_MAX {
-                        self.distances.push(stamp.offset.abs_diff(at));
+                        self.distances.push(stamp.offset.abs_diff(address));
                     }
                 }
-                _ => held.lost += SECTOR as u64,
+                _ => content.lost += SECTOR as u64,
             }
         }
     }
@@ -104,10 +104,10 @@ impl Found {
         }
         let bad = |held: &Held| held.lost > 0;
         let first_bad = self.places.iter().find(|(_, held)| bad(held)).map_or(0, |(at, _)| *at);
-        let below = self.places.range(..first_bad).next_back();
-        let kept_to = below.map_or(0, |(at, _)| at + PLACE);
-        let mut above = self.places.range(first_bad..top.max(first_bad));
-        if above.all(|(_, held)| bad(held)) {
+        let last_good = self.places.range(..first_bad).next_back();
+        let kept_to = last_good.map_or(0, |(at, _)| at + PLACE);
+        let mut places_above = self.places.range(first_bad..top.max(first_bad));
+        if places_above.all(|(_, held)| bad(held)) {
             Capacity::Ends(kept_to, first_bad + self.places[&first_bad].kept)
         } else {
             Capacity::Holes

@@ -62,16 +62,16 @@ impl Layout {
             );
             return Err(RigError::usage(text, "the same without --size").into());
         }
-        let asked = options.size.unwrap_or(target.bytes).min(target.bytes);
-        let bytes = asked / LARGE * LARGE;
+        let size = options.size.unwrap_or(target.bytes).min(target.bytes);
+        let bytes = size / LARGE * LARGE;
         if bytes < BYTES_MIN {
             return Err(MethodError::TooSmall { bytes: target.bytes, least: BYTES_MIN });
         }
         let borrows = target.allowed == record::Safety::Borrows;
         if is_directory || target.target.kind == TargetKind::File {
-            let all = TestPlace { region: Region::first(bytes), chunk: LARGE };
+            let file = TestPlace { region: Region::first(bytes), chunk: LARGE };
             let top = TOP_MIN.min(bytes);
-            return Ok(Layout { bytes, places: vec![all], spacing: 0, top, whole: true, borrows });
+            return Ok(Layout { bytes, places: vec![file], spacing: 0, top, whole: true, borrows });
         }
         let top = (bytes / TOP_SHARE).clamp(TOP_MIN, TOP_MAX).min(bytes / 4) / LARGE * LARGE;
         // Equal amounts at the start and elsewhere minimize the total.

@@ -129,15 +129,15 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<()> 
         })?;
         progress(session, "fake-read", index, layout);
     }
-    let (found, rereads) = results;
+    let (contents, rereads) = results;
     session.doubt_reads("fake-read", rereads.seen);
-    publish(session, layout, &found);
+    publish(session, layout, &contents);
     Ok(())
 }
 
 fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout) {
-    let done = (index + 1) as f64 / layout.places.len() as f64;
-    session.progress(name, done);
+    let share = (index + 1) as f64 / layout.places.len() as f64;
+    session.progress(name, share);
 }
 
 /// Writes stamps at a place, or reads and checks them.
@@ -149,7 +149,7 @@ fn transfer(
     results: &mut (Found, Rereads),
 ) -> Result<()> {
     let depth = DEPTH.min(session.queue_depth()?);
-    let (mut flight, mut done) = (0, Vec::new());
+    let (mut flight, mut completed) = (0, Vec::new());
     let mut offset = place.region.start;
     while offset < place.region.end() || flight > 0 {
         if offset < place.region.end() && flight < depth {
@@ -163,9 +163,9 @@ fn transfer(
             (offset, flight) = (offset + length, flight + 1);
             continue;
         }
-        session.poll(true, &mut done)?;
-        flight -= done.len() as u32;
-        done.drain(..).try_for_each(|one| take(session, one, seed, results))?;
+        session.poll(true, &mut completed)?;
+        flight -= completed.len() as u32;
+        completed.drain(..).try_for_each(|one| take(session, one, seed, results))?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let other = declared::disagreement(&draft, draft.value(ERASE_BLOCK));
     let zone = draft.value(FAT_ZONE);
     let zone = zone.map(|bytes| format!(" FAT zone: {}.", binary(bytes as u64)));
-    let more: Vec<String> = match other.clone().zip(zone.clone()) {
+    let continuations: Vec<String> = match other.clone().zip(zone.clone()) {
         Some((other, zone)) => vec![format!("{other}{zone}"), other],
         None => other.into_iter().chain(zone).collect(),
     };
@@ -47,5 +47,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("A boundary of 16 KiB adds", boundary_key(16 << 10), Better::Lower)
         .tile("A boundary of 4 MiB adds", boundary_key(4 << 20), Better::Lower)
         .chart(chart)
-        .say(sentence, more)
+        .say(sentence, continuations)
 }

@@ -44,8 +44,8 @@ pub(super) fn read(session: &Session<'_>) -> DeclaredSizes {
 /// evidence; empty if nothing is declared.
 pub(super) fn sentence(declared: &DeclaredSizes, erase: Option<u64>) -> (String, Option<Evidence>) {
     let sizes = [declared.allocation_unit, declared.preferred_erase];
-    let found = ERASE.iter().zip(sizes).find_map(|((name, _), bytes)| Some((*name, bytes?)));
-    let Some((name, bytes)) = found else { return (String::new(), None) };
+    let mut sizes = ERASE.iter().zip(sizes).filter_map(|((name, _), bytes)| Some((*name, bytes?)));
+    let Some((name, bytes)) = sizes.next() else { return (String::new(), None) };
     let size = binary(bytes);
     let text = match erase.map(|erase| Agreement::new(bytes, erase)) {
         None => format!(" The device declares: {name} {size}."),

@@ -67,13 +67,13 @@ pub(super) fn search(
     let small = SMALL.max(u64::from(whole.block));
     let bytes = u64::from(ROUNDS) * (FIRST + OTHERS) * (WRITES + 1) * small;
     let bulk = [Bulk { way: BlockWay::Write, region: Region::first(whole.bytes()), bytes }];
-    let found = session.transfer(FAT_ZONE.name, &bulk, |session| {
+    let zone = session.transfer(FAT_ZONE.name, &bulk, |session| {
         let Some(erase) = erase else { return Ok(None) };
         let Some((blocks, first)) = places(whole.bytes() / erase) else { return Ok(None) };
         let times = small_writes(session, whole, erase, &blocks, small)?;
         Ok(times.map(|times| judge(&times, first, erase)))
     })?;
-    Ok(found.flatten())
+    Ok(zone.flatten())
 }
 
 /// Times of small writes to these erase blocks, of each block in each round; `None` if that takes
@@ -97,13 +97,13 @@ fn small_writes(
         let slots = Permutation::new(erase / small, seed);
         let filler = Filler::new(Content::Random, seed);
         for (block, times) in blocks.iter().zip(&mut times) {
-            let place = |turn: u64| block * erase + slots.get(turn) * small;
+            let offset = |turn: u64| block * erase + slots.get(turn) * small;
             // Opening a block may close another one. That time is not counted.
-            timed_write(session, &filler, place(0), small)?;
+            timed_write(session, &filler, offset(0), small)?;
             session.flush()?;
             let from_ns = session.elapsed_ns();
             for turn in 1..=WRITES {
-                timed_write(session, &filler, place(turn), small)?;
+                timed_write(session, &filler, offset(turn), small)?;
             }
             session.flush()?;
             let ns = session.elapsed_ns().saturating_sub(from_ns) as f64;
@@ -120,24 +120,24 @@ fn small_writes(
 /// start. `None` if there are too few to compare.
 fn places(blocks: u64) -> Option<(Vec<u64>, usize)> {
     let half = blocks / 2;
-    let (first, others) = (FIRST.min(half), OTHERS.min(blocks - half));
-    let spread = (0..others).map(|i| half + i * (blocks - half) / others);
-    let all = (0..first).chain(spread).collect();
-    (first >= 2 && others >= OTHERS_MIN).then_some((all, first as usize))
+    let (first, outside) = (FIRST.min(half), OTHERS.min(blocks - half));
+    let spread = (0..outside).map(|i| half + i * (blocks - half) / outside);
+    let blocks = (0..first).chain(spread).collect();
+    (first >= 2 && outside >= OTHERS_MIN).then_some((blocks, first as usize))
 }
 
 /// Finds the zone from the times of each block and round. The `first` blocks are at the start. A
 /// zone that does not end within them is not reported, as its size is unknown.
 fn judge(times: &[Vec<f64>], first: usize, erase: u64) -> Small {
-    let logs = |blocks: &[Vec<f64>]| -> Vec<f64> {
+    let logarithms = |blocks: &[Vec<f64>]| -> Vec<f64> {
         blocks.iter().flatten().map(|ns| libm::log(ns.max(1.0))).collect()
     };
     let ends = (1..first).filter_map(|end| {
-        let (zone, others) = (logs(&times[..end]), logs(&times[end..]));
-        Some((end, separation(&zone, &others)?))
+        let (zone, outside) = (logarithms(&times[..end]), logarithms(&times[end..]));
+        Some((end, separation(&zone, &outside)?))
     });
     let end = ends.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(end, _)| end);
-    let typical = |blocks: &[Vec<f64>]| libm::exp(mean(&logs(blocks)));
+    let typical = |blocks: &[Vec<f64>]| libm::exp(mean(&logarithms(blocks)));
     Small {
         usual_ns: typical(&times[end.unwrap_or(first)..]),
         zone: end.map(|end| Zone { bytes: end as u64 * erase, each_ns: typical(&times[..end]) }),
@@ -154,8 +154,8 @@ fn separation(zone: &[f64], others: &[f64]) -> Option<f64> {
     let freedom = (zone.len() + others.len()).saturating_sub(2).max(1) as f64;
     let variance = (squares(zone) + squares(others)) / freedom;
     let error = (variance * (1.0 / zone.len() as f64 + 1.0 / others.len() as f64)).sqrt();
-    let apart = slowest <= fastest + libm::log(ZONE_SHARE) && distance >= ERRORS * error;
-    apart.then_some(distance)
+    let is_apart = slowest <= fastest + libm::log(ZONE_SHARE) && distance >= ERRORS * error;
+    is_apart.then_some(distance)
 }
 
 #[cfg(test)]

@@ -35,12 +35,13 @@ impl Level {
         let mut sorted = differences.to_vec();
         sorted.sort_by(f64::total_cmp);
         let cut = (sorted.len() as f64 * TRIM) as usize;
-        let kept = sorted.get(cut..sorted.len() - cut).filter(|kept| kept.len() >= 8)?;
-        let n = kept.len() as f64;
-        let mean_ns = kept.iter().sum::<f64>() / n;
+        let middle = sorted.get(cut..sorted.len() - cut).filter(|kept| kept.len() >= 8)?;
+        let n = middle.len() as f64;
+        let mean_ns = middle.iter().sum::<f64>() / n;
         // Winsorized, as in Tukey and McLaughlin's trimmed t.
-        let ends = [kept[0], kept[kept.len() - 1]].map(|end| cut as f64 * (end - mean_ns).powi(2));
-        let inner: f64 = kept.iter().map(|x| (x - mean_ns).powi(2)).sum();
+        let ends =
+            [middle[0], middle[middle.len() - 1]].map(|end| cut as f64 * (end - mean_ns).powi(2));
+        let inner: f64 = middle.iter().map(|x| (x - mean_ns).powi(2)).sum();
         let variance = (inner + ends[0] + ends[1]) / (sorted.len() - 1).max(1) as f64;
         let error_ns = (variance / sorted.len() as f64).sqrt() / (1.0 - 2.0 * TRIM);
         Some(Level { bytes, mean_ns, error_ns })
@@ -51,20 +52,20 @@ impl Level {
 /// additional cost. `read_ns` is the time of a read that crosses no boundary.
 pub(super) fn steps(levels: &[Level], read_ns: f64) -> Vec<(u64, f64)> {
     let least = NS_MIN.max(SHARE_MIN * read_ns);
-    let mut found = Vec::new();
-    let mut from = 0;
+    let mut steps = Vec::new();
+    let mut start = 0;
     // No class above the largest one could confirm its level.
     for at in 1..levels.len().saturating_sub(1) {
-        let (below, here) = (mean(&levels[from..at]), levels[at]);
-        let height = here.mean_ns - below.mean_ns;
-        let error = (here.error_ns.powi(2) + below.error_ns.powi(2)).sqrt();
-        let lasts = levels[at..].iter().all(|l| l.mean_ns - below.mean_ns >= CONFIRMED * height);
+        let (lower, level) = (mean(&levels[start..at]), levels[at]);
+        let height = level.mean_ns - lower.mean_ns;
+        let error = (level.error_ns.powi(2) + lower.error_ns.powi(2)).sqrt();
+        let lasts = levels[at..].iter().all(|l| l.mean_ns - lower.mean_ns >= CONFIRMED * height);
         if height >= least && height >= ERRORS * error && lasts {
-            found.push((here.bytes, height));
-            from = at;
+            steps.push((level.bytes, height));
+            start = at;
         }
     }
-    found
+    steps
 }
 
 fn mean(levels: &[Level]) -> Level {

@@ -155,17 +155,17 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     if whole.test_region.writes {
         session.fill_region(&whole, "fill", region)?;
     }
-    let mut found = Found::new(&whole);
-    found.read(session, &whole)?;
+    let mut results = Found::new(&whole);
+    results.read(session, &whole)?;
     let writes = whole.test_region.writes;
-    let erase = found.erase_block();
+    let erase = results.erase_block();
     if writes {
-        found.small = fat::search(session, &whole, erase)?;
-        open::search(session, &whole, erase, &mut found)?;
+        results.small = fat::search(session, &whole, erase)?;
+        open::search(session, &whole, erase, &mut results)?;
         // Last, because a drive with blocks that were never written does not need to erase any.
-        found.writes = period::measure(session, &whole)?;
+        results.writes = period::measure(session, &whole)?;
     }
-    found.publish(session, writes);
+    results.publish(session, writes);
     Ok(())
 }
 
@@ -197,8 +197,13 @@ impl Found {
         let triples = TRIPLES.map(|k| (3u64 << (k - 1), true));
         let class = |(size, triple): (u64, bool)| {
             let boundaries = boundaries(size, triple, bytes, 4 * block, seed);
-            let enough = boundaries.len() >= BOUNDARIES_MIN && size >= 8 * block;
-            enough.then(|| Class { bytes: size, triple, boundaries, differences: Vec::new() })
+            let is_measurable = boundaries.len() >= BOUNDARIES_MIN && size >= 8 * block;
+            is_measurable.then(|| Class {
+                bytes: size,
+                triple,
+                boundaries,
+                differences: Vec::new(),
+            })
         };
         let classes = powers.chain(triples).filter_map(class).collect();
         Found { classes, plain: Vec::new(), block, writes: None, small: None, open: [None, None] }
@@ -219,9 +224,9 @@ impl Found {
             let order = Permutation::new(3 * places.len() as u64, whole.test_region.seed_of(round));
             for index in 0..order.len() {
                 let index = order.get(index) as usize;
-                let (place, which) = (index / 3, index % 3);
-                let start = places[place].1 - (2 - which as u64) * self.block;
-                times[place][which] = timed_read(session, start, 2 * self.block)?;
+                let (place, position) = (index / 3, index % 3);
+                let start = places[place].1 - (2 - position as u64) * self.block;
+                times[place][position] = timed_read(session, start, 2 * self.block)?;
             }
             for ((class, _), [before, across, after]) in places.iter().zip(&times) {
                 self.plain.extend([*before, *after]);
@@ -233,8 +238,7 @@ impl Found {
     }
 
     fn levels(&self, triple: bool) -> Vec<Level> {
-        let of = |class: &&Class| class.triple == triple;
-        let classes = self.classes.iter().filter(of);
+        let classes = self.classes.iter().filter(|class| class.triple == triple);
         classes.filter_map(|class| Level::find(class.bytes, &class.differences)).collect()
     }
 
@@ -245,8 +249,8 @@ impl Found {
     /// The last step among boundaries of at least the size of an erase block.
     fn erase_block(&self) -> Option<u64> {
         let last = |triple: bool| {
-            let found = steps(&self.levels(triple), self.read_ns());
-            found.into_iter().map(|step| step.0).rfind(|bytes| *bytes >= ERASE_MIN)
+            let steps = steps(&self.levels(triple), self.read_ns());
+            steps.into_iter().map(|step| step.0).rfind(|bytes| *bytes >= ERASE_MIN)
         };
         // Erase blocks of 2^k also show at boundaries of 3 * 2^k, but not the other way round.
         last(false).or_else(|| last(true))
@@ -255,8 +259,8 @@ impl Found {
     /// The page and the planes that are read at once: the smallest step below [`ERASE_MIN`], and
     /// the largest if it is another.
     fn pages(&self) -> [Option<u64>; 2] {
-        let found = steps(&self.levels(false), self.read_ns());
-        let mut small = found.into_iter().map(|step| step.0).filter(|bytes| *bytes < ERASE_MIN);
+        let steps = steps(&self.levels(false), self.read_ns());
+        let mut small = steps.into_iter().map(|step| step.0).filter(|bytes| *bytes < ERASE_MIN);
         [small.next(), small.next_back()]
     }
 
@@ -312,9 +316,9 @@ fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Ve
         return Vec::new();
     }
     let order = Permutation::new(multiples, seed ^ size);
-    let all = (0..order.len()).map(|i| order.get(i) + 1);
+    let candidates = (0..order.len()).map(|i| order.get(i) + 1);
     let fits = |m: &u64| m % 2 == 1 && (triple || !m.is_multiple_of(3)) && m * size >= margin;
-    all.filter(fits).take(BOUNDARIES).map(|m| m * size).collect()
+    candidates.filter(fits).take(BOUNDARIES).map(|m| m * size).collect()
 }
 
 #[cfg(test)]

@@ -82,11 +82,11 @@ struct Writer {
 impl Writer {
     fn new(session: &mut Session<'_>, whole: &Whole, erase: u64, random: bool) -> Writer {
         let seed = whole.test_region.seed_of(20 + u32::from(random));
-        let all = whole.bytes() / erase;
+        let blocks = whole.bytes() / erase;
         Writer {
             erase,
-            begin: all / 2,
-            blocks: all - all / 2,
+            begin: blocks / 2,
+            blocks: blocks - blocks / 2,
             random,
             next: 0,
             written: 0,
@@ -102,11 +102,11 @@ impl Writer {
         let (mut good, mut bad) = (0, None);
         let mut count = 1;
         loop {
-            let Some(each) = self.each_ns(session, count)? else {
+            let Some(write_ns) = self.each_ns(session, count)? else {
                 let most = if bad.is_none() { Some(Open::AtLeast(good)) } else { None };
                 return Ok(most.filter(|_| good > 0));
             };
-            if each > TOO_MANY * base {
+            if write_ns > TOO_MANY * base {
                 bad = Some(count)
             } else {
                 good = count
@@ -132,7 +132,7 @@ impl Writer {
         let first = self.begin + self.next;
         self.next = (self.next + u64::from(count)) % (self.blocks - u64::from(count) + 1);
         let slots = Permutation::new(self.erase / CHUNK, self.seed ^ first);
-        let mut began = 0;
+        let mut start_ns = 0;
         for turn in 0..=TURNS {
             for block in 0..u64::from(count) {
                 let slot = if self.random { slots.get(turn) } else { turn };
@@ -141,12 +141,12 @@ impl Writer {
             }
             if turn == 0 {
                 session.flush()?;
-                began = session.elapsed_ns();
+                start_ns = session.elapsed_ns();
             }
         }
         session.flush()?;
         self.written += bytes;
-        let ns = session.elapsed_ns().saturating_sub(began) as f64;
+        let ns = session.elapsed_ns().saturating_sub(start_ns) as f64;
         Ok(Some(ns / (u64::from(count) * TURNS) as f64))
     }
 }

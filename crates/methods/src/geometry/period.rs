@@ -90,13 +90,13 @@ fn second(chunks: u64, half: u64) -> u64 {
 }
 
 fn judge(streams: &[Stream]) -> Writes {
-    let all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
-    let usual_ns = analysis::quantile(&all, 0.5);
-    let found = analysis::period(streams, NS_MIN.max(SHARE_MIN * usual_ns));
+    let times: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
+    let usual_ns = analysis::quantile(&times, 0.5);
+    let period = analysis::period(streams, NS_MIN.max(SHARE_MIN * usual_ns));
     Writes {
         usual_ns,
-        period: found.map(|period| period.lag as u64 * CHUNK),
-        extra_ns: found.map(|period| period.height),
+        period: period.map(|period| period.lag as u64 * CHUNK),
+        extra_ns: period.map(|period| period.height),
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             None => format!("No slowdown: {} sustained, temperature unknown", rate(average)),
         },
     };
-    let again = draft.value(COOLED).map(|cooled| format!("; {} once cooled.", rate(cooled)));
+    let continuation = draft.value(COOLED).map(|cooled| format!("; {} once cooled.", rate(cooled)));
     let work = |title: &str, unit| {
         let chart = Chart::lines(title, Axis::Time, unit);
         chart.source(LOAD, "sustained load").source(COOLED, "after cooling")
@@ -50,5 +50,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(mark(work("Write speed under sustained load", Unit::BytesPerSecond)))
         .chart_of_column(mark(work("Temperature under sustained load", Unit::Celsius)))
         .limit(HOT, VerdictKind::Heat)
-        .say(sentence, again)
+        .say(sentence, continuation)
 }

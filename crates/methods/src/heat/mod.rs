@@ -109,10 +109,11 @@ fn load_until_settled(
 ) -> Result<()> {
     let lap = load(whole, LOAD.name);
     let minutes = lap_seconds(whole) / 60.0;
-    let mut written = 0.0;
+    let mut written_bytes = 0.0;
     session.rounds(LAPS, None, |session, round| {
-        let series = session.measure_over_time(&resumed(whole, &lap, written as u64), round)?;
-        written += series.bytes();
+        let series =
+            session.measure_over_time(&resumed(whole, &lap, written_bytes as u64), round)?;
+        written_bytes += series.bytes();
         heat_load.add(&series);
         put(session, heat_load);
         session.checks_mut().put(heat_load.clone());

@@ -50,10 +50,10 @@ impl Accesses {
 
     /// Draws the index of a line.
     fn line(&mut self) -> usize {
-        let mut at = self.below(100) as u32;
+        let mut drawn = self.below(100) as u32;
         for (index, line) in self.lines.iter().enumerate() {
-            match at.checked_sub(line.share) {
-                Some(left) => at = left,
+            match drawn.checked_sub(line.share) {
+                Some(left) => drawn = left,
                 None => return index,
             }
         }
@@ -82,16 +82,16 @@ impl Accesses {
         let grid = alignment(&line).max(self.block);
         let room = self.region.bytes.saturating_sub(size);
         let random = self.below(100) < u64::from(line.random);
-        let at = if random {
+        let offset = if random {
             self.below(room / grid + 1) * grid
         } else {
             self.next.next_multiple_of(grid)
         };
-        let at = if at > room { 0 } else { at };
-        self.next = at + size;
+        let offset = if offset > room { 0 } else { offset };
+        self.next = offset + size;
         let reads = self.below(100) < u64::from(line.reads);
         let kind = if reads { OpKind::Read } else { OpKind::Write };
-        Op { kind, offset: self.region.start + at, bytes: line.size }
+        Op { kind, offset: self.region.start + offset, bytes: line.size }
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let keys = (1..).map(|number| ACCESSES.member(&[&number]));
     let keys: Vec<MetricKey> = keys.take_while(|key| draft.find(key).is_some()).collect();
     let sentence = format!("{} IOPS, {}", count(iops), rate(bytes_per_s));
-    let more = match keys.len() {
+    let continuation = match keys.len() {
         1 => None,
         n => Some(format!(" in the first of {n} access specifications.")),
     };
@@ -30,5 +30,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Mean service time", first.clone().with(Mean), Better::Lower)
         .tile("p99", first.with(P99), Better::Lower)
         .chart(chart)
-        .say(sentence, more)
+        .say(sentence, continuation)
 }

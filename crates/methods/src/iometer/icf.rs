@@ -151,10 +151,10 @@ pub fn parse(text: &str) -> Result<IcfScript, IcfError> {
     let mut key = String::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_end_matches(['\r', ' ', '\t']);
-        if let Some(named) = line.strip_prefix('\'') {
+        if let Some(section) = line.strip_prefix('\'') {
             // Indented comments are column headings.
-            if !named.starts_with(['\t', ' ']) {
-                key = named.trim_end_matches(['=', ' ']).to_ascii_lowercase();
+            if !section.starts_with(['\t', ' ']) {
+                key = section.trim_end_matches(['=', ' ']).to_ascii_lowercase();
                 reader.heading(&key);
             }
         } else if !line.trim().is_empty() && !line.starts_with("Version") {
@@ -272,12 +272,12 @@ impl Reader {
     }
 
     fn finish(mut self, lines: usize) -> Result<IcfScript, IcfError> {
-        let at =
+        let error_at =
             |(line, text): &(usize, String), fault: &str| Value { line: *line, text }.error(fault);
         for (spec, place) in self.specs.iter().zip(&self.places) {
             let sum: u32 = spec.lines.iter().map(|line| line.share).sum();
             if sum != 100 && spec.name != IDLE {
-                return Err(at(place, &format!("its shares add up to {sum}%, not 100%")));
+                return Err(error_at(place, &format!("its shares add up to {sum}%, not 100%")));
             }
         }
         let mut workers: Vec<Worker> = self.workers.drain(..).filter(|w| !w.network).collect();
@@ -285,8 +285,8 @@ impl Reader {
             workers.push(Worker { outstanding: 1, ..Worker::default() });
         }
         if workers.iter().all(|worker| worker.specs.is_empty()) {
-            let all: Vec<String> = self.specs.iter().map(|spec| spec.name.clone()).collect();
-            workers.iter_mut().for_each(|worker| worker.specs.clone_from(&all));
+            let names: Vec<String> = self.specs.iter().map(|spec| spec.name.clone()).collect();
+            workers.iter_mut().for_each(|worker| worker.specs.clone_from(&names));
         }
         let last = workers.iter().map(|worker| worker.specs.len()).max().unwrap_or(0);
         let mut runs = Vec::new();
@@ -298,7 +298,7 @@ impl Reader {
                 };
                 let spec = self.specs.iter().find(|spec| spec.name == *name).ok_or_else(|| {
                     let place = (worker.line.max(1), worker.name.clone());
-                    at(&place, &format!("there is no specification '{name}'"))
+                    error_at(&place, &format!("there is no specification '{name}'"))
                 })?;
                 add(&mut jobs, worker, spec);
             }

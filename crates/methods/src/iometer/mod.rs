@@ -173,10 +173,10 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
         session.note(Finding::new(FindingKind::LaidOut, Level::Note, text));
     }
     note_alignment(session, &script);
-    let given = options.time.map(|_| {
+    let given_seconds = options.time.map(|_| {
         (test_region.seconds - FILL_SECONDS - REST_SECONDS).max(1.0) / script.runs.len() as f64
     });
-    let seconds = given.or(script.seconds.map(|s| s as f64)).unwrap_or(EACH_SECONDS);
+    let seconds = given_seconds.or(script.seconds.map(|s| s as f64)).unwrap_or(EACH_SECONDS);
     let ramp_seconds = script.ramp_seconds.min(RAMP_MAX);
     for (index, jobs) in script.runs.iter().enumerate() {
         run_jobs(session, &test_region, (index, jobs), [ramp_seconds as f64, seconds])?;
@@ -223,11 +223,11 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<()> {
     let target = session.target();
     let block = u64::from(target.logical_block_bytes.max(1));
     let specs = || script.jobs().map(|job| &job.spec);
-    let all = || specs().flat_map(|spec| spec.lines.iter().map(move |l| (spec, l)));
-    let odd = |line: &AccessLine| {
+    let lines = || specs().flat_map(|spec| spec.lines.iter().map(move |l| (spec, l)));
+    let is_misaligned = |line: &AccessLine| {
         !u64::from(line.size).is_multiple_of(block) || !alignment(line).is_multiple_of(block)
     };
-    if let Some((spec, line)) = all().find(|(_, line)| odd(line)) {
+    if let Some((spec, line)) = lines().find(|(_, line)| is_misaligned(line)) {
         let (size, align) = (line.size, alignment(line));
         let name = &spec.name;
         let text = format!(
@@ -237,7 +237,7 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<()> {
         return Err(RigError::Unsupported(text).into());
     }
     let may = if target.is_user_data() { Safety::Destroys } else { Safety::Scratch };
-    match all().find(|(_, line)| line.reads < 100) {
+    match lines().find(|(_, line)| line.reads < 100) {
         Some((spec, _)) if target.allowed < may => {
             let (name, target) = (&spec.name, &target.target.spec);
             let text = format!("'{name}' writes to {target}, which was opened read-only");
@@ -250,8 +250,8 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<()> {
 
 /// Notes specifications that IOMeter would align to 512 bytes.
 fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
-    let open = |spec: &AccessSpec| spec.lines.iter().any(|l| l.align == 0 && l.random > 0);
-    if script.jobs().any(|job| open(&job.spec)) {
+    let is_unaligned = |spec: &AccessSpec| spec.lines.iter().any(|l| l.align == 0 && l.random > 0);
+    if script.jobs().any(|job| is_unaligned(&job.spec)) {
         let text = "addresses are aligned to the transfer size; IOMeter aligns them to 512 bytes";
         let finding = Finding::new(FindingKind::AlignmentForced, Level::Note, text);
         session
@@ -341,17 +341,17 @@ fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {
     session.put_value(key.clone(), ACCESSES.unit, m.iops(None));
     let throughput = key.clone().with(Statistic::Throughput);
     session.put_value(throughput, THROUGHPUT.unit, m.throughput(None));
-    let mut all = record::Histogram::default();
+    let mut times = record::Histogram::default();
     for (kind, stats) in m.transfers() {
         let side = MetricKey::of_words(&[&key, &kind.name()]);
         session.put_value(side, DIRECTION.unit, m.iops(Some(kind)));
-        all.merge(&stats.service);
+        times.merge(&stats.service);
         let service = stats.service.clone();
         session.put_latency(LatencyProfile::new(key.to_string(), kind.name(), service));
     }
-    session.put_value(key.clone().with(Statistic::Mean), MEAN.unit, all.mean());
+    session.put_value(key.clone().with(Statistic::Mean), MEAN.unit, times.mean());
     let mut replicate = analysis::LatencyReplicates::default();
-    replicate.add(&all);
+    replicate.add(&times);
     replicate.metrics(key).into_iter().for_each(|metric| session.put_metric(metric));
 }
 

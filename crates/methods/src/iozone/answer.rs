@@ -9,8 +9,8 @@ use workload::units::binary;
 /// The answer of `iozone`: the results of the first row, and which of them came from memory.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What does iozone report, and which figures can be believed?");
-    let (_, at) = out.family(FIGURES.named("iozone-{size}-{size}.{step}")).next()?;
-    let row = MetricKey::of_words(&[&"iozone", &at.word(0), &at.word(1)]).to_string();
+    let (_, places) = out.family(FIGURES.named("iozone-{size}-{size}.{step}")).next()?;
+    let row = MetricKey::of_words(&[&"iozone", &places.word(0), &places.word(1)]).to_string();
     let key = |column: &str| MetricKey::parse(column).within(&row);
     let value = |column: &str| draft.value(key(column)).map(rate);
     let (cold, warm) = (value("cold-read"), value("read"));
@@ -25,7 +25,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     };
     let durable = value("rewrite-random-content").or(value("rewrite"));
     let durable = durable.map(|r| format!("; durable rewrites {r}."));
-    let [file, record] = [0, 1].map(|place| binary(at.bytes(place)));
+    let [file, record] = [0, 1].map(|place| binary(places.bytes(place)));
     let title = format!("iozone, {record} records in a file of {file}");
     let columns = [
         ("write", "write"),

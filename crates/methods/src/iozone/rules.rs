@@ -37,8 +37,9 @@ fn rate(m: &Measurement) -> f64 {
 impl Seen {
     pub fn add(&mut self, row: Row, figure: IozoneFigure, m: &Measurement) {
         let read = m.kind(OpKind::Read).map_or(0, |k| k.bytes);
-        let fetched = m.device.filter(|_| read > 0).map(|d| d.fetched_bytes() as f64 / read as f64);
-        self.figures.push((row, figure, Rate { bytes_per_s: rate(m), from_device: fetched }));
+        let device_share =
+            m.device.filter(|_| read > 0).map(|d| d.fetched_bytes() as f64 / read as f64);
+        self.figures.push((row, figure, Rate { bytes_per_s: rate(m), from_device: device_share }));
     }
 
     pub fn add_honest(&mut self, honest: Honest, m: &Measurement) {

@@ -247,8 +247,11 @@ impl Default for Iozone {
 impl Iozone {
     /// The figures of each row, in order of measurement.
     pub fn figures(&self) -> Vec<IozoneFigure> {
-        let asked = |f: &IozoneFigure| self.tests.contains(&f.test()) && !(self.once && f.again());
-        IozoneFigure::ALL.into_iter().filter(asked).collect()
+        IozoneFigure::ALL.into_iter().filter(|figure| self.includes(*figure)).collect()
+    }
+
+    fn includes(&self, figure: IozoneFigure) -> bool {
+        self.tests.contains(&figure.test()) && !(self.once && figure.again())
     }
 
     /// The columns of the table that the tests fill, with those of retests left out by `-+n`.
@@ -301,8 +304,7 @@ impl Iozone {
 
     /// The figures of each number of processes, in order of measurement.
     pub fn throughput_figures(&self) -> Vec<IozoneFigure> {
-        let asked = |f: &IozoneFigure| self.tests.contains(&f.test()) && !(self.once && f.again());
-        THROUGHPUT.into_iter().filter(asked).collect()
+        THROUGHPUT.into_iter().filter(|figure| self.includes(*figure)).collect()
     }
 
     /// The workloads of the processes: that of the figure, each on its own part of the target.
@@ -324,14 +326,14 @@ impl Iozone {
 
     /// The trustworthy counterparts of the tool's figures.
     pub(crate) fn honest(&self, row: Row, seed: u64) -> Vec<(Honest, Workload)> {
-        let of = |honest: Honest| {
+        let workload = |honest: Honest| {
             let mut w = self.workload(row, honest.figure(), seed);
             w.name = row.metric(honest.name()).to_string();
             w.content = Content::Random;
             w.flush_at_end |= honest.figure().writes();
             (honest, w)
         };
-        let asked = |h: &Honest| self.honest && self.tests.contains(&h.figure().test());
-        Honest::ALL.into_iter().filter(asked).map(of).collect()
+        let is_wanted = |h: &Honest| self.honest && self.tests.contains(&h.figure().test());
+        Honest::ALL.into_iter().filter(is_wanted).map(workload).collect()
     }
 }

@@ -60,10 +60,14 @@ fn measure(
 }
 
 fn put(session: &mut Session<'_>, key: &MetricKey, performance: &Performance) {
-    let each: Vec<f64> = performance.jobs.iter().map(|job| rate(&job.measurement)).collect();
-    let mut put = |key: MetricKey, rate| session.put_value(key, Unit::BytesPerSecond, Some(rate));
-    put(key.clone(), each.iter().sum());
-    put(key.clone().with(Statistic::Throughput), rate(&performance.whole));
-    put(key.clone().with(Statistic::Lowest), each.iter().copied().fold(f64::INFINITY, f64::min));
-    put(key.clone().with(Statistic::Highest), each.iter().copied().fold(0.0, f64::max));
+    let rates: Vec<f64> = performance.jobs.iter().map(|job| rate(&job.measurement)).collect();
+    let mut put_rate =
+        |key: MetricKey, rate| session.put_value(key, Unit::BytesPerSecond, Some(rate));
+    put_rate(key.clone(), rates.iter().sum());
+    put_rate(key.clone().with(Statistic::Throughput), rate(&performance.whole));
+    put_rate(
+        key.clone().with(Statistic::Lowest),
+        rates.iter().copied().fold(f64::INFINITY, f64::min),
+    );
+    put_rate(key.clone().with(Statistic::Highest), rates.iter().copied().fold(0.0, f64::max));
 }

@@ -45,10 +45,7 @@ fn cells(out: &Outcome) -> Vec<Cell> {
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Is the drive faster with 4096-byte than with 512-byte blocks?");
     let cells = cells(out);
-    let ratio = |order: Order, op: OpKind| {
-        let of = cells.iter().filter(|c| c.order == order && c.op == op);
-        of.max_by_key(|c| c.depth).and_then(|c| c.ratio)
-    };
+    let ratio = |order: Order, op: OpKind| deepest(&cells, order, op).and_then(|cell| cell.ratio);
     let changed: Vec<String> = CELLS
         .into_iter()
         .filter_map(|(order, op, name)| {
@@ -66,14 +63,14 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (true, None) => "4096-byte blocks: as fast as 512-byte blocks".into(),
         (false, _) => "Only one of the two formats was measured".into(),
     };
-    let more = match changed.len() {
+    let continuations = match changed.len() {
         0 => Vec::new(),
         1 => vec![", all else the same.".into()],
         _ => vec![format!(", {}.", changed[1..].join(", ")), format!(", {}.", changed[1])],
     };
     let chart = |title: &str, order: Order| {
-        let of = cells.iter().filter(|cell| cell.order == order);
-        of.fold(Chart::bars(title, Unit::BytesPerSecond), |chart, cell| {
+        let cells_in_order = cells.iter().filter(|cell| cell.order == order);
+        cells_in_order.fold(Chart::bars(title, Unit::BytesPerSecond), |chart, cell| {
             let op = if cell.op == OpKind::Read { "reads" } else { "writes" };
             let group = format!("{op}, depth {}", cell.depth);
             let side = |block: u32| MetricKey::of_words(&[&cell.stem, &"in", &block]);
@@ -85,8 +82,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(chart("Random 4 KiB in both formats", Order::Random))
         .chart(chart("Large sequential blocks in both formats", Order::Sequential));
     for (order, op, name) in CELLS {
-        let of = cells.iter().filter(|c| c.order == order && c.op == op);
-        if let Some(cell) = of.max_by_key(|c| c.depth) {
+        if let Some(cell) = deepest(&cells, order, op) {
             let label = format!("{}, 4096 over 512", capitalised(name));
             draft = draft.tile(&label, cell.stem.clone().with(Statistic::Ratio), Better::Higher);
         }
@@ -96,7 +92,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         let key = MetricKey::of_words(&[&cell.stem, &"in", &512]);
         draft = draft.tile(&format!("{}, 512", capitalised(name)), key, Better::Higher);
     }
-    (!cells.is_empty()).then(|| draft.say(sentence, more)).flatten()
+    (!cells.is_empty()).then(|| draft.say(sentence, continuations)).flatten()
+}
+
+/// The cell with the highest queue depth.
+fn deepest(cells: &[Cell], order: Order, op: OpKind) -> Option<&Cell> {
+    cells.iter().filter(|cell| (cell.order, cell.op) == (order, op)).max_by_key(|cell| cell.depth)
 }
 
 fn times_as(ratio: f64) -> String {

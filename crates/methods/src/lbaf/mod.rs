@@ -63,12 +63,12 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     if session.target().target.kind == TargetKind::Virtual {
         session.note(caveat());
     }
-    let found = session.target().logical_block_bytes;
-    let result = measure(session, &whole, found);
+    let original_block = session.target().logical_block_bytes;
+    let result = measure(session, &whole, original_block);
     session.checkpoint();
     // Also after an interruption. A drive that cannot be formatted never left its format.
-    if session.target().logical_block_bytes != found {
-        format(session, found)?;
+    if session.target().logical_block_bytes != original_block {
+        format(session, original_block)?;
     }
     result
 }
@@ -93,8 +93,8 @@ fn check(target: &TargetInfo) -> Result<()> {
 /// affects both formats alike.
 fn formats(found: u32) -> [u32; RUNS as usize] {
     let other = if found == 4096 { 512 } else { 4096 };
-    let same = 512 + 4096 - other;
-    [other, same, same, other]
+    let second = 512 + 4096 - other;
+    [other, second, second, other]
 }
 
 fn measure(session: &mut Session<'_>, whole: &Whole, found: u32) -> Result<()> {
@@ -138,7 +138,7 @@ fn workloads(whole: &Whole) -> Vec<Workload> {
         (Order::Random, Read, small, 1),
         (Order::Random, Write, small, 1),
     ];
-    let of = |(index, (order, kind, block, depth)): (usize, (Order, OpKind, u32, u32))| {
+    let workload = |(index, (order, kind, block, depth)): (usize, (Order, OpKind, u32, u32))| {
         let cell = CellKey::new(order, Some(kind), u64::from(block), depth);
         let name = MetricKey::of_words(&[&"lbaf", &cell]).to_string();
         let seconds = whole.seconds(EACH_SECONDS);
@@ -149,7 +149,7 @@ fn workloads(whole: &Whole) -> Vec<Workload> {
         w.stop.bytes = Some(w.region.bytes).filter(|_| kind == Write);
         w
     };
-    table.into_iter().enumerate().map(of).collect()
+    table.into_iter().enumerate().map(workload).collect()
 }
 
 fn region(whole: &Whole) -> Region {

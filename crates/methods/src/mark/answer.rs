@@ -25,8 +25,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How fast are files and single bytes, compared with a RAM disc?");
     // Published figures have no prefix.
     let published = MARK.named("{hd,fs}-{read,write}");
-    let has = |family: &MetricInfo| out.family(*family).next().is_some();
-    let family = [MARK, LEGACY_SCORE].into_iter().find(has).unwrap_or(published);
+    let has_metrics = |family: &MetricInfo| out.family(*family).next().is_some();
+    let family = [MARK, LEGACY_SCORE].into_iter().find(has_metrics).unwrap_or(published);
     let key = |[kind, direction]: [&str; 2]| family.member(&[&kind, &direction]);
     let value = |words| draft.value(key(words)).map(rate);
     let load = value(LOAD)?;
@@ -52,14 +52,14 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         )
     };
     let with_ram = [LOAD, READ].map(|words| draft.part(key(words), Ram));
-    let beside = if with_ram.iter().any(Option::is_some) { ", drive and RAM disc" } else { "" };
+    let title_end = if with_ram.iter().any(Option::is_some) { ", drive and RAM disc" } else { "" };
     let draft = MARKS
         .into_iter()
         .fold(draft, |draft, (words, label, _)| draft.tile(label, key(words), Better::Higher))
         .tile("Load, share of RAM", key(LOAD).with(Ratio), Better::Higher)
         .tile("Save, share of RAM", key(SAVE).with(Ratio), Better::Higher);
     draft
-        .chart(bars(&format!("Whole files{beside}"), [LOAD, SAVE]))
-        .chart(bars(&format!("Single bytes{beside}"), [READ, WRITE]))
+        .chart(bars(&format!("Whole files{title_end}"), [LOAD, SAVE]))
+        .chart(bars(&format!("Single bytes{title_end}"), [READ, WRITE]))
         .say(sentence, bytes)
 }

@@ -61,8 +61,12 @@ impl Score {
     /// From the KiB moved and the elapsed nanoseconds. `None` for less than two ticks.
     pub fn new(moved_kib: u64, elapsed_ns: u64) -> Option<Score> {
         let ticks = elapsed_ns / 10_000_000;
-        let of = |ticks: u64| moved_kib * 100 / ticks;
-        (ticks >= 2).then(|| Score { kib: of(ticks), low: of(ticks + 1), high: of(ticks - 1) })
+        let rate = |ticks: u64| moved_kib * 100 / ticks;
+        (ticks >= 2).then(|| Score {
+            kib: rate(ticks),
+            low: rate(ticks + 1),
+            high: rate(ticks - 1),
+        })
     }
 }
 

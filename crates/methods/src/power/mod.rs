@@ -229,13 +229,13 @@ impl Slow {
     fn from_times(awake: &[f64], times: &[f64]) -> Slow {
         let high = quantile(awake, 0.9);
         let slow = |ns: &&f64| **ns >= SLEEP_FACTOR * high && **ns >= high + SLEEP_NS;
-        let (count, of) = (times.iter().filter(slow).count(), times.len());
+        let (count, total) = (times.iter().filter(slow).count(), times.len());
         // Other work delays reads with and without a preceding rest equally often.
         let delayed = awake.iter().filter(slow).count();
         let share = (delayed + 1) as f64 / (awake.len() + 2) as f64;
-        if 4 * count >= 3 * of && count > 0 {
+        if 4 * count >= 3 * total && count > 0 {
             Slow::All
-        } else if 4 * count <= of && binomial_tail(count, of, share) >= CHANCE {
+        } else if 4 * count <= total && binomial_tail(count, total, share) >= CHANCE {
             Slow::None
         } else {
             Slow::Some
@@ -249,11 +249,11 @@ fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
     if counts.iter().all(|slow| *slow == Slow::None) {
         return Sleep::Never;
     }
-    let from = counts.iter().rposition(|slow| *slow != Slow::All).map_or(0, |last| last + 1);
-    let early = counts[..from].iter().any(|slow| *slow != Slow::None);
-    match after.get(from) {
-        Some(_) if from == 0 => Sleep::Always,
-        Some((rest, _)) if !early => Sleep::After(after[from - 1].0, *rest),
+    let onset = counts.iter().rposition(|slow| *slow != Slow::All).map_or(0, |last| last + 1);
+    let early = counts[..onset].iter().any(|slow| *slow != Slow::None);
+    match after.get(onset) {
+        Some(_) if onset == 0 => Sleep::Always,
+        Some((rest, _)) if !early => Sleep::After(after[onset - 1].0, *rest),
         _ => Sleep::Unclear,
     }
 }

@@ -66,13 +66,13 @@ pub struct Prepare {
 impl Prepare {
     /// Runs the task. The session has the progress, even after an error.
     pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<()> {
-        let mut seen = Vec::new();
+        let mut verdicts = Vec::new();
         session.declare(&PREPARE);
         let result = match session.target().target.kind {
-            TargetKind::Directory => self.trim(session, &mut seen),
-            _ => self.on_drive(session, options, &mut seen),
+            TargetKind::Directory => self.trim(session, &mut verdicts),
+            _ => self.on_drive(session, options, &mut verdicts),
         };
-        session.conclude(seen);
+        session.conclude(verdicts);
         result
     }
 
@@ -80,13 +80,13 @@ impl Prepare {
         &self,
         session: &mut Session<'_>,
         options: &Options,
-        seen: &mut Vec<Verdict>,
+        verdicts: &mut Vec<Verdict>,
     ) -> Result<()> {
         let whole = Whole::new(&PREPARE, session.target(), options)?;
         self.check(&whole, session.target())?;
         let discards = self.by != Erase::Discard || whole.discard;
         if discards {
-            erase(session, &whole, self.by, seen)?;
+            erase(session, &whole, self.by, verdicts)?;
         } else {
             let text = "the drive does not support discard: its content is overwritten instead";
             session.note(Finding::new(FindingKind::NoDiscard, Level::Note, text));
@@ -98,10 +98,10 @@ impl Prepare {
         let whole = Whole::new(&PREPARE, session.target(), options)?;
         session.fill_region(&whole, "fill", whole.test_region.region())?;
         if matches!(self.to, State::Used | State::Trimmed) {
-            seen.push(until_steady(session, &whole, options)?);
+            verdicts.push(until_steady(session, &whole, options)?);
         }
         if self.to == State::Trimmed {
-            erase(session, &whole, Erase::Discard, seen)?;
+            erase(session, &whole, Erase::Discard, verdicts)?;
             if session.outcome().state_after == State::Fresh {
                 session.set_state(State::Trimmed);
             }
@@ -139,7 +139,7 @@ impl Prepare {
     }
 
     /// Trims the free space through the file system.
-    fn trim(&self, session: &mut Session<'_>, seen: &mut Vec<Verdict>) -> Result<()> {
+    fn trim(&self, session: &mut Session<'_>, verdicts: &mut Vec<Verdict>) -> Result<()> {
         self.only_trims()?;
         let bytes = session.prepare("trim", Preparation::TrimFree)?.bytes;
         session.put(TRIMMED, Some(bytes as f64));
@@ -153,7 +153,7 @@ impl Prepare {
                 decimal(bytes)
             ),
         };
-        seen.push(Verdict::new(VerdictKind::Trimmed, text));
+        verdicts.push(Verdict::new(VerdictKind::Trimmed, text));
         Ok(())
     }
 }
@@ -176,21 +176,21 @@ fn erase(
     session: &mut Session<'_>,
     whole: &Whole,
     how: Erase,
-    seen: &mut Vec<Verdict>,
+    verdicts: &mut Vec<Verdict>,
 ) -> Result<()> {
     session.set_state(State::Unknown);
     let erase = Preparation::Erase { region: whole.everything, how };
-    let done = session.prepare(how.name(), erase)?;
-    session.put_member(ERASE_TIME, &[&how.name()], Some(done.elapsed_ns as f64));
-    let released = done.released.filter(|r| r.looked_bytes > 0);
-    let kept = released.map_or(0, |r| r.kept_bytes);
+    let erased = session.prepare(how.name(), erase)?;
+    session.put_member(ERASE_TIME, &[&how.name()], Some(erased.elapsed_ns as f64));
+    let released = erased.released.filter(|r| r.looked_bytes > 0);
+    let kept_bytes = released.map_or(0, |r| r.kept_bytes);
     // Blocks full of zeroes are mapped, unless the drive unmaps them.
-    let reached = if how == Erase::Zero { State::Filled } else { State::Fresh };
-    session.set_state(if kept == 0 { reached } else { State::Unknown });
+    let erased_state = if how == Erase::Zero { State::Filled } else { State::Fresh };
+    session.set_state(if kept_bytes == 0 { erased_state } else { State::Unknown });
     if let Some(released) = released {
-        seen.push(verdict(how, &released));
+        verdicts.push(verdict(how, &released));
     }
-    match (kept, how) {
+    match (kept_bytes, how) {
         (0, _) => Ok(()),
         (_, Erase::Discard) => {
             let text = "blocks still read as before: the drive ignored the discard or does not \
@@ -198,9 +198,9 @@ fn erase(
             session.note(Finding::new(FindingKind::DiscardNotSeen, Level::Warn, text));
             Ok(())
         }
-        (kept, _) => {
+        (kept_bytes, _) => {
             let kind = format!("kept after {}", how.name());
-            session.add_errors(&IoErrors::new("verify", kind, "", kept / 512));
+            session.add_errors(&IoErrors::new("verify", kind, "", kept_bytes / 512));
             Ok(())
         }
     }
@@ -208,20 +208,20 @@ fn erase(
 
 fn verdict(how: Erase, released: &Released) -> Verdict {
     let Released { looked_bytes, zero_bytes, kept_bytes, .. } = *released;
-    let done = match how {
+    let action = match how {
         Erase::Format { block_bytes } => format!("format to blocks of {block_bytes} bytes"),
         how => how.name().to_string(),
     };
-    let looked = binary(looked_bytes);
+    let size = binary(looked_bytes);
     let share = |bytes: u64| bytes as f64 / looked_bytes as f64;
     let (kind, text) = match (zero_bytes, kept_bytes) {
         (zero, 0) if zero == looked_bytes => {
-            (VerdictKind::Erased, format!("{done}: {looked} of canaries read as zeroes"))
+            (VerdictKind::Erased, format!("{action}: {size} of canaries read as zeroes"))
         }
-        (_, 0) => (VerdictKind::Erased, format!("{done}: none of {looked} of canaries remains")),
+        (_, 0) => (VerdictKind::Erased, format!("{action}: none of {size} of canaries remains")),
         (_, kept) => (
             VerdictKind::NotErased,
-            format!("{done}: {} of {looked} of canaries remain", binary(kept)),
+            format!("{action}: {} of {size} of canaries remain", binary(kept)),
         ),
     };
     let evidence = [

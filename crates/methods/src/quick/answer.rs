@@ -16,8 +16,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         ("Random reads", Order::Random, OpKind::Read),
         ("Random writes", Order::Random, OpKind::Write),
     ];
-    let found = cells.map(|(label, order, op)| Some((label, deepest(out, order, op)?)));
-    let value = |i: usize| found[i].and_then(|(_, metric)| metric.value);
+    let rows = cells.map(|(label, order, op)| Some((label, deepest(out, order, op)?)));
+    let value = |i: usize| rows[i].and_then(|(_, metric)| metric.value);
     let rates = [value(0).map(|r| format!("Reads {}", rate(r))), value(1).map(rate)];
     let rates = match rates {
         [Some(reads), Some(writes)] => format!("{reads}, writes {writes}"),
@@ -31,7 +31,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         format!("; {} random IOPS.", random.join("/"))
     };
     let mut draft = Draft::new(out, "How fast is the drive, and can the numbers be believed?");
-    for (label, metric) in found.into_iter().flatten() {
+    for (label, metric) in rows.into_iter().flatten() {
         draft = draft.tile(label, metric, Better::Higher);
     }
     let tiles = draft.tiles().to_vec();

@@ -116,14 +116,14 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let times = Times::new(&test_region, options.time.is_some());
     test_region.bytes = session.begin(&test_region, times.fill)?;
     let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
-    let once = Rounds { most: 1, all: true };
+    let one_round = Rounds { most: 1, all: true };
     let phase = |session: &mut Session<'_>, rounds, cells: Vec<Cell>| {
         let mut cells: Vec<Cell> = cells.into_iter().map(|c| c.lasting(times.cell)).collect();
         phase::run(session, rounds, &mut cells)
     };
     if test_region.writes {
         let fresh = reads(&test_region, FRESH_SEEDS).into_iter();
-        phase(session, once, fresh.map(|cell| cell.in_state(JUST_WRITTEN)).collect())?;
+        phase(session, one_round, fresh.map(|cell| cell.in_state(JUST_WRITTEN)).collect())?;
         rest(session, &times)?;
     }
     let mut run = vec![("reads", phase(session, rounds, reads(&test_region, 0))?)];
@@ -133,7 +133,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
         run.push(("random writes", phase(session, rounds, random_writes(&test_region))?));
         causes::run(session, &test_region, Write, times.causes / 2.0)?;
         let scattered = Cell::sequential(&test_region, Read, 8, SCATTERED_SEED);
-        phase(session, once, vec![scattered.in_state(SCATTERED)])?;
+        phase(session, one_round, vec![scattered.in_state(SCATTERED)])?;
         if !run[1..].iter().any(|(_, run)| run.fell) {
             note_cache(session, &test_region);
         }
@@ -192,9 +192,9 @@ fn random_writes(test_region: &TestRegion) -> Vec<Cell> {
 fn rest(session: &mut Session<'_>, times: &Times) -> Result<()> {
     session.rest("rest", times.rest)?;
     if times.rest < REST_SECONDS {
-        let (had, full) = (span(times.rest), span(REST_SECONDS));
+        let (rested, full) = (span(times.rest), span(REST_SECONDS));
         let text = format!(
-            "the rest took only {had}, not {full}: the reads may come from data still in the \
+            "the rest took only {rested}, not {full}: the reads may come from data still in the \
              drive's write cache"
         );
         let finding = Finding::new(FindingKind::RestCut, Level::Note, text);

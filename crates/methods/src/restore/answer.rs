@@ -9,7 +9,7 @@ use workload::units::{decimal, duration};
 /// The answer: the time, and the slowest part.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How long does writing the image take?");
-    let written = decimal(draft.value(WRITTEN)? as u64);
+    let amount = decimal(draft.value(WRITTEN)? as u64);
     let seconds = duration(draft.value(TIME)? / 1e9);
     let bound = match out.verdicts.first().map(|verdict| &verdict.kind) {
         Some(VerdictKind::Source) => "; the source is the limit.",
@@ -29,5 +29,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Processor", PROCESSOR, Better::Higher)
         .tile("Drive", WRITE, Better::Higher)
         .chart(chart)
-        .say(format!("{written} in {seconds}{bound}"), None)
+        .say(format!("{amount} in {seconds}{bound}"), None)
 }

@@ -147,8 +147,8 @@ struct Moved {
 impl Moved {
     fn add(&mut self, one: &rig::BlockDone) {
         self.written += if one.result.is_ok() { one.request.bytes.len() as u64 } else { 0 };
-        let from = one.submitted_ns.max(self.until_ns);
-        self.busy_ns += one.done_ns.saturating_sub(from);
+        let start_ns = one.submitted_ns.max(self.until_ns);
+        self.busy_ns += one.done_ns.saturating_sub(start_ns);
         self.until_ns = self.until_ns.max(one.done_ns);
     }
 }
@@ -168,7 +168,7 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
 fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
     let begun_ns = session.elapsed_ns();
     let mut source = file.open().map_err(|error| broken(file, &error))?;
-    let (mut moved, mut done, mut flight) = (Moved::default(), Vec::new(), 0);
+    let (mut writes, mut completed, mut flight) = (Moved::default(), Vec::new(), 0);
     let mut error = None;
     loop {
         let next = if error.is_none() { source.next_block() } else { Ok(None) };
@@ -186,22 +186,22 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
             flight += 1;
         }
         while flight > 0 && (last || flight >= DEPTH) {
-            session.poll(true, &mut done)?;
-            flight -= done.len();
-            for one in done.drain(..) {
-                moved.add(&one);
+            session.poll(true, &mut completed)?;
+            flight -= completed.len();
+            for one in completed.drain(..) {
+                writes.add(&one);
                 if let Err(source) = one.result {
-                    let at = one.request.offset;
+                    let offset = one.request.offset;
                     session.add_errors(&IoErrors {
-                        first_offsets: vec![at],
+                        first_offsets: vec![offset],
                         ..IoErrors::new("write", rig::error_name(&source), "restore", 1)
                     });
-                    let context = format!("write at {at}");
+                    let context = format!("write at {offset}");
                     error.get_or_insert(RigError::Io { context, source }.into());
                 }
             }
         }
-        let share = moved.written as f64 / file.written().max(1) as f64;
+        let share = writes.written as f64 / file.written().max(1) as f64;
         session.progress("restore", share);
         if last {
             break;
@@ -216,8 +216,8 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
         error.get_or_insert(failed);
     }
     let end_ns = session.elapsed_ns();
-    moved.busy_ns += end_ns.saturating_sub(before_flush);
-    publish(session, &moved, source.spent(), end_ns.saturating_sub(begun_ns));
+    writes.busy_ns += end_ns.saturating_sub(before_flush);
+    publish(session, &writes, source.spent(), end_ns.saturating_sub(begun_ns));
     match error {
         Some(error) => Err(error),
         None => {
@@ -229,19 +229,20 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
 }
 
 fn publish(session: &mut Session<'_>, moved: &Moved, spent: Spent, elapsed_ns: u64) {
-    let written = moved.written as f64;
-    let rate = |ns: u64| (ns > 0 && written > 0.0).then(|| written * 1e9 / ns as f64);
+    let written_bytes = moved.written as f64;
+    let rate = |ns: u64| (ns > 0 && written_bytes > 0.0).then(|| written_bytes * 1e9 / ns as f64);
     // Time spent waiting for the source or the processor is on their own clock.
     let elapsed_ns = elapsed_ns.max(spent.elapsed_ns);
     session.put(TIME, Some(elapsed_ns as f64));
     session.put(RATE, rate(elapsed_ns));
-    session.put(WRITTEN, Some(written));
+    session.put(WRITTEN, Some(written_bytes));
     session.put(WRITE, rate(moved.busy_ns));
     session.put(SOURCE, rate(spent.source_ns));
     session.put(PROCESSOR, rate(spent.processor_ns));
     let image = Some(spent.image_bytes as f64).filter(|bytes| *bytes > 0.0);
     session.put(IMAGE_BYTES, image);
-    session.put(IMAGE_RATIO, image.filter(|_| written > 0.0).map(|bytes| bytes / written));
+    session
+        .put(IMAGE_RATIO, image.filter(|_| written_bytes > 0.0).map(|bytes| bytes / written_bytes));
 }
 
 /// The error of a broken image; `why` contains the position.

@@ -17,8 +17,9 @@ const PARTS: [(MetricInfo, &str, VerdictKind); 3] = [
 
 /// The known rates, slowest first.
 fn rates(out: &Outcome) -> Vec<(f64, usize)> {
-    let known = PARTS.iter().enumerate().filter_map(|(i, part)| Some((out.value(part.0)?, i)));
-    let mut rates: Vec<(f64, usize)> = known.collect();
+    let rates_and_parts =
+        PARTS.iter().enumerate().filter_map(|(i, part)| Some((out.value(part.0)?, i)));
+    let mut rates: Vec<(f64, usize)> = rates_and_parts.collect();
     rates.sort_by(|a, b| a.0.total_cmp(&b.0));
     rates
 }

@@ -8,7 +8,7 @@ use script::draft::Draft;
 /// The answer: the classes as printed on cards.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let verdict = out.verdicts.iter().find(|verdict| verdict.kind == VerdictKind::Grade)?;
-    let (sentence, more) = match verdict.text.split_once(". ") {
+    let (sentence, continuation) = match verdict.text.split_once(". ") {
         Some((met, missed)) => (format!("{met}."), Some(format!(" {missed}"))),
         None => (verdict.text.clone(), None),
     };
@@ -33,5 +33,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Random writes, 32 at a time", random("write", 32), Better::Higher)
         .chart(rates)
         .chart(operations)
-        .say(sentence, more)
+        .say(sentence, continuation)
 }

@@ -50,11 +50,11 @@ impl Measured {
     /// The number of the highest class met in each family; 0 for none.
     pub fn classes(&self) -> [(&'static str, u32); 4] {
         let best = |(name, _, classes): Family| {
-            let met = classes.iter().filter(|(number, mb_s)| {
+            let classes_met = classes.iter().filter(|(number, mb_s)| {
                 // Class 10 and all families except Speed Class use large units.
                 self.meets(*mb_s, name != SPEED.0 || *number == 10)
             });
-            (name, met.map(|(number, _)| *number).max().unwrap_or(0))
+            (name, classes_met.map(|(number, _)| *number).max().unwrap_or(0))
         };
         let application = APPLICATION.into_iter().filter(|(_, depth, reads, writes)| {
             let [read, write] = self.random[*depth];

@@ -108,11 +108,11 @@ fn measure(session: &mut Session<'_>, test_region: &TestRegion, options: &Option
     for (i, unit) in [SMALL_UNIT, LARGE_UNIT].into_iter().enumerate() {
         let region = Region { start: i as u64 * half, bytes: half };
         let key = WRITE.member(&[&record::size_word(unit)]);
-        let written = in_order(session, &key, region, unit, options.seed)?;
-        measured.write[i] = written.slowest_window;
-        measured.busy_ns[i] = written.slowest_unit_ns;
-        session.put_value(key.clone(), WRITE.unit, Some(written.slowest_window));
-        let longest = Some(written.slowest_unit_ns as f64);
+        let writes = in_order(session, &key, region, unit, options.seed)?;
+        measured.write[i] = writes.slowest_window;
+        measured.busy_ns[i] = writes.slowest_unit_ns;
+        session.put_value(key.clone(), WRITE.unit, Some(writes.slowest_window));
+        let longest = Some(writes.slowest_unit_ns as f64);
         session.put_value(key.with(record::Statistic::Max), LONGEST_WRITE.unit, longest);
     }
     let area = Region::first(2 * half);
@@ -175,20 +175,21 @@ fn in_order(
     }
     let mut before = session.elapsed_ns();
     let (mut window_began, mut slowest_unit_ns) = (before, 0);
-    let (mut windows, mut done) = (Vec::new(), Vec::new());
+    let (mut windows, mut completed) = (Vec::new(), Vec::new());
     for offset in (region.start..region.end()).step_by(unit as usize) {
         filler.touch(&mut bytes, offset);
         let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
         session.submit_unkept(request)?;
-        session.poll(true, &mut done)?;
-        let Some(one) = done.pop() else {
+        session.poll(true, &mut completed)?;
+        let Some(write) = completed.pop() else {
             return Err(MethodError::Unfinished { part: key.to_string() });
         };
-        one.result
+        write
+            .result
             .map_err(|source| RigError::Io { context: format!("write at {offset}"), source })?;
-        slowest_unit_ns = slowest_unit_ns.max(one.done_ns.saturating_sub(before));
-        before = one.done_ns;
-        bytes = one.request.bytes;
+        slowest_unit_ns = slowest_unit_ns.max(write.done_ns.saturating_sub(before));
+        before = write.done_ns;
+        bytes = write.request.bytes;
         if (offset + unit - region.start).is_multiple_of(WINDOW) {
             windows.push(before.saturating_sub(window_began));
             window_began = before;

@@ -61,8 +61,8 @@ fn rounds(
         for (key, _) in cells.iter().filter(|(key, _)| key.to_string().starts_with(test)) {
             let mean = draft.part(key, Plateau).or(draft.part(key, Pts));
             let range = mean.map(|m| [m * (1.0 - PTS_BAND), m * (1.0 + PTS_BAND)]);
-            let one = cells.len() == 1;
-            let label = if one { "±10% of the steady mean".into() } else { String::new() };
+            let is_single = cells.len() == 1;
+            let label = if is_single { "±10% of the steady mean".into() } else { String::new() };
             chart.bands.extend(range.map(|y| Band { label, x, y: Some(y) }));
         }
     }
@@ -83,7 +83,7 @@ pub(super) fn iops(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How many IOPS does the drive reach in steady state?");
     let (bytes, writes) = cell(out, CELLS, 0)?;
     let sentence = format!("{} random-write IOPS in steady state", count(draft.value(&writes)?));
-    let more = when(&draft, NAME, "reached");
+    let continuation = when(&draft, NAME, "reached");
     let tracked =
         [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)].map(|(reads, size): (u32, u64)| {
             let key = CELLS.member(&[&size_word(size), &reads]);
@@ -103,7 +103,7 @@ pub(super) fn iops(out: &Outcome) -> Option<Answer> {
         .tile("Writes, first round", writes.with(FirstRound), Better::Neither)
         .chart(chart)
         .chart(matrix(out, CELLS, "Operations per second by size and share of reads"))
-        .say(sentence, [more])
+        .say(sentence, [continuation])
 }
 
 /// The answer of `snia-throughput`.
@@ -118,9 +118,10 @@ pub(super) fn throughput(out: &Outcome) -> Option<Answer> {
     // Each size has its own rounds; the sentence is about the largest.
     let test = MetricKey::of_words(&[&NAME, &size_word(size)]);
     let reads = largest(100).map(|(_, key)| key);
-    let both = reads.as_ref().and_then(|key| draft.value(key));
-    let both = both.map(|r| format!("Reads {}, writes ", rate(r))).unwrap_or("Writes ".into());
-    let sentence = format!("{both}{} in steady state", rate(draft.value(&writes)?));
+    let read_rate = reads.as_ref().and_then(|key| draft.value(key));
+    let beginning =
+        read_rate.map(|r| format!("Reads {}, writes ", rate(r))).unwrap_or("Writes ".into());
+    let sentence = format!("{beginning}{} in steady state", rate(draft.value(&writes)?));
     let mut draft = draft.tile(&format!("{} writes", binary(size)), &writes, Better::Higher);
     if let Some(reads) = &reads {
         draft = draft.tile(&format!("{} reads", binary(size)), reads, Better::Higher);
@@ -132,19 +133,19 @@ pub(super) fn throughput(out: &Outcome) -> Option<Answer> {
         .series
         .iter()
         .filter_map(|series| {
-            let at = Places::parse("snia-throughput-{size}-r{percent}-rounds", &series.name)?;
-            let side = if at.number(1) == 0 { "writes" } else { "reads" };
-            let key = CELLS.member(&[&at.word(0), &at.word(1)]);
-            Some((key, format!("{} {side}", binary(at.bytes(0)))))
+            let places = Places::parse("snia-throughput-{size}-r{percent}-rounds", &series.name)?;
+            let side = if places.number(1) == 0 { "writes" } else { "reads" };
+            let key = CELLS.member(&[&places.word(0), &places.word(1)]);
+            Some((key, format!("{} {side}", binary(places.bytes(0)))))
         })
         .collect();
     let test = test.to_string();
     let chart = rounds(&draft, &test, "Speed by round", CELLS.unit, &cells);
-    let more = when(&draft, &test, "reached");
+    let continuation = when(&draft, &test, "reached");
     draft
         .chart(chart)
         .chart(matrix(out, CELLS, "Speed by size and direction"))
-        .say(sentence, [more])
+        .say(sentence, [continuation])
 }
 
 /// The answer of `snia-latency`.
@@ -158,7 +159,7 @@ pub(super) fn latency(out: &Outcome) -> Option<Answer> {
     let read = read.map(|ns| format!(", a read {}", time(ns))).unwrap_or_default();
     let sentence = format!("A {size} write takes {}{read}", time(draft.value(&writes)?));
     let tail = draft.part(distribution(), P99);
-    let more = tail.map(|ns| format!("; 1 write in 100 takes over {}.", time(ns)));
+    let continuation = tail.map(|ns| format!("; 1 write in 100 takes over {}.", time(ns)));
     let cells: Vec<(MetricKey, String)> = [(0, "writes"), (65, "65% reads"), (100, "reads")]
         .into_iter()
         .filter_map(|(reads, label)| Some((cell(out, CELLS, reads)?.1, label.to_string())))
@@ -176,7 +177,7 @@ pub(super) fn latency(out: &Outcome) -> Option<Answer> {
         .tile("Write, first round", writes.with(FirstRound), Better::Neither)
         .chart(chart)
         .chart(matrix(out, CELLS, "Mean latency by size and share of reads"))
-        .say(sentence, more)
+        .say(sentence, continuation)
 }
 
 /// The answer of `snia-wsat`.
@@ -266,7 +267,7 @@ pub(super) fn xsr(out: &Outcome) -> Option<Answer> {
         }
         _ => "Sequential writes before random ones".to_string(),
     };
-    let more = match after {
+    let continuation = match after {
         Some(_) => format!(" ({} before).", rate(before)),
         None => format!(": {}.", rate(before)),
     };
@@ -281,7 +282,7 @@ pub(super) fn xsr(out: &Outcome) -> Option<Answer> {
         .tile("End of the random part", RANDOM.with(End), Better::Higher)
         .chart_of_column(chart)
         .chart(bars)
-        .say(sentence, [more])
+        .say(sentence, [continuation])
 }
 
 /// The answer of `snia-dirth`.

@@ -140,9 +140,9 @@ fn once(session: &mut Session<'_>, cells: Vec<Cell>) -> Result<()> {
 fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<()> {
     let m = session.moment(w, 0)?;
     for (kind, stats) in m.transfers() {
-        let mut all = LatencyReplicates::default();
-        all.add(&stats.service);
-        session.put_metrics(&w.name, all.metrics(&MetricKey::from_workload(w)));
+        let mut replicates = LatencyReplicates::default();
+        replicates.add(&stats.service);
+        session.put_metrics(&w.name, replicates.metrics(&MetricKey::from_workload(w)));
         let service = stats.service.clone();
         session.put_latency(LatencyProfile::new(w.name.as_str(), kind.name(), service));
     }

@@ -76,21 +76,21 @@ impl Rounds {
         ends: &mut Vec<End>,
         steadiness: &mut Steadiness,
     ) -> Result<()> {
-        let mut written = 0;
+        let mut written_bytes = 0;
         let writes = self.cells.iter().any(|c| c.workload.mix.changes_data());
         session.rounds(self.most, None, |session, round| {
             for cell in &mut self.cells {
-                written += cell.run(session, round)?;
+                written_bytes += cell.run(session, round)?;
             }
-            ends.push(End { t_ns: session.elapsed_ns(), written });
+            ends.push(End { t_ns: session.elapsed_ns(), written: written_bytes });
             steadiness.rounds = round + 1;
             steadiness.excursion = self.excursion();
             if steadiness.pts.is_none() && self.all(Slope::is_pts_steady) {
                 steadiness.pts = Some(round + 1);
             }
-            let passed = written as f64 / whole.bytes() as f64;
-            steadiness.passes = passed;
-            if self.all(Slope::is_level) && (passed >= 1.0 || !writes) {
+            let passes = written_bytes as f64 / whole.bytes() as f64;
+            steadiness.passes = passes;
+            if self.all(Slope::is_level) && (passes >= 1.0 || !writes) {
                 steadiness.plateau = Some(round + 1);
             }
             self.put(session, steadiness);
@@ -152,8 +152,8 @@ impl Rounds {
         for cell in self.cells.iter().filter(|c| c.tracked) {
             let mut series = Series::new(format!("{}-rounds", cell.workload.name), 0, 0);
             for (end, value) in ends.iter().zip(&cell.samples) {
-                let written = ("written", Unit::Bytes, Some(end.written as f64));
-                series.push(end.t_ns, &[("round", cell.unit(), *value), written]);
+                let written_column = ("written", Unit::Bytes, Some(end.written as f64));
+                series.push(end.t_ns, &[("round", cell.unit(), *value), written_column]);
             }
             if !series.t_ns.is_empty() {
                 session.put_series(series);

@@ -152,13 +152,13 @@ fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<LabelledRegion> {
     // overlap.
     let grid = if length >= MIB { MIB.max(chunk) } else { chunk };
     let length = length / grid * grid;
-    let at = |label, start: u64| LabelledRegion {
+    let labelled = |label, start: u64| LabelledRegion {
         label,
         region: Region { start: start / grid * grid, bytes: length },
     };
-    let start = at(START, 0);
+    let start = labelled(START, 0);
     if whole {
-        vec![start, at("middle", (bytes - length) / 2), at("end", bytes - length)]
+        vec![start, labelled("middle", (bytes - length) / 2), labelled("end", bytes - length)]
     } else {
         vec![start]
     }
@@ -167,10 +167,11 @@ fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<LabelledRegion> {
 /// Powers of two up to the maximum transfer: all of them if few, otherwise every second one.
 fn sizes(chunk: u32, block: u32) -> Vec<u32> {
     let least = CHUNK_MIN.max(block);
-    let all = std::iter::successors(Some(chunk), |size| Some(size / 2)).take_while(|s| *s >= least);
-    let all: Vec<u32> = all.collect();
-    let step = if all.len() > SIZES_MAX { 2 } else { 1 };
-    let mut sizes: Vec<u32> = all.into_iter().step_by(step).collect();
+    let powers =
+        std::iter::successors(Some(chunk), |size| Some(size / 2)).take_while(|s| *s >= least);
+    let powers: Vec<u32> = powers.collect();
+    let step = if powers.len() > SIZES_MAX { 2 } else { 1 };
+    let mut sizes: Vec<u32> = powers.into_iter().step_by(step).collect();
     sizes.reverse();
     sizes
 }

@@ -161,10 +161,10 @@ struct Times {
 
 impl Times {
     fn from_measurement(kind: OpKind, m: &Measurement) -> Option<Times> {
-        let moved = m.kind(kind).filter(|moved| moved.ops > 0)?;
+        let data = m.kind(kind).filter(|moved| moved.ops > 0)?;
         let flush_ns = m.kind(OpKind::Flush).map_or(0, |flush| flush.service.sum()) as f64;
-        let (bytes, ops) = (moved.bytes as f64, moved.ops as f64);
-        Some(Times { bytes, ops, commands_ns: moved.service.sum() as f64, flush_ns })
+        let (bytes, ops) = (data.bytes as f64, data.ops as f64);
+        Some(Times { bytes, ops, commands_ns: data.service.sum() as f64, flush_ns })
     }
 
     /// Total time in nanoseconds, at least 1.
@@ -242,8 +242,8 @@ struct Chunks {
 
 impl Chunks {
     fn new(layout: &Layout) -> Chunks {
-        let of = |kind: OpKind| layout.sizes.iter().map(move |size| (kind, *size));
-        let cells: Vec<(OpKind, u32)> = layout.kinds().into_iter().flat_map(of).collect();
+        let cells = |kind: OpKind| layout.sizes.iter().map(move |size| (kind, *size));
+        let cells: Vec<(OpKind, u32)> = layout.kinds().into_iter().flat_map(cells).collect();
         let none = vec![Vec::new(); cells.len()];
         Chunks { cells, times: none.clone(), rates: none }
     }
@@ -263,8 +263,8 @@ impl Chunks {
             turns[kind as usize] += usize::from(size != layout.chunk);
             let m = session.moment(&TestRegion::replicate(&w, round), round)?;
             let sums = Times::from_measurement(kind, &m);
-            let each = sums.as_ref().map_or(f64::NAN, |sums| sums.whole_ns() / sums.ops);
-            self.times[index].push(each);
+            let command_ns = sums.as_ref().map_or(f64::NAN, |sums| sums.whole_ns() / sums.ops);
+            self.times[index].push(command_ns);
             let rate = sums.map_or(f64::NAN, |sums| sums.bytes * 1e9 / sums.whole_ns());
             self.rates[index].push(rate);
         }
@@ -280,16 +280,17 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
     let mut commands = Vec::new();
     for (kind, times) in layout.kinds().into_iter().zip(times.chunks(layout.sizes.len())) {
         let rounds = times[0].len();
-        let of = |round: usize| layout.sizes.iter().zip(times).map(move |(s, t)| (*s, t[round]));
-        let fits = (0..rounds).map(|round| analysis::Cost::fit(&of(round).collect::<Vec<_>>()));
+        let points =
+            |round: usize| layout.sizes.iter().zip(times).map(move |(s, t)| (*s, t[round]));
+        let fits = (0..rounds).map(|round| analysis::Cost::fit(&points(round).collect::<Vec<_>>()));
         let costs: Vec<analysis::Cost> = fits.flatten().collect();
         if costs.len() == rounds {
-            let of = |statistic| layout.places[0].key(kind).with(statistic);
+            let points = |statistic| layout.places[0].key(kind).with(statistic);
             let samples = costs.iter().map(|c| c.command_ns).collect();
-            let key = of(Statistic::CommandTime);
+            let key = points(Statistic::CommandTime);
             session.put_metric(analysis::metric(key, COMMAND_TIME.unit, samples));
             let samples: Vec<f64> = costs.iter().map(|c| c.bytes_per_s).collect();
-            session.put_rates(of(Statistic::TransferRate), &samples);
+            session.put_rates(points(Statistic::TransferRate), &samples);
         }
         commands.push(CommandTimes { kind, chunk: layout.chunk, costs, rounds });
     }

@@ -26,21 +26,23 @@ const STATES: [(ReachedState, &str); 6] = [
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How does use slow the drive, and what does a discard restore?");
     let [fresh, full, back] = [Fresh, Filled, UsedDiscarded].map(|state| draft.value(key(state)));
-    let written = draft.value(WRITES[0]);
-    let sentence = match (fresh, full, written) {
+    let sequential = draft.value(WRITES[0]);
+    let sentence = match (fresh, full, sequential) {
         (Some(fresh), Some(full), _) if full < (1.0 - SAME) * fresh => {
             format!("When full, random writes fall from {} to {}", rate(fresh), rate(full))
         }
         (Some(_), Some(full), _) => format!("Random writes reach {}, full or fresh", rate(full)),
         (None, Some(full), _) => format!("When full, random writes reach {}", rate(full)),
-        (.., Some(written)) => format!("When fresh, sequential writes reach {}", rate(written)),
+        (.., Some(sequential)) => {
+            format!("When fresh, sequential writes reach {}", rate(sequential))
+        }
         _ => return None,
     };
     let restored = fresh.zip(full).zip(back).and_then(|((fresh, full), back)| {
-        let lost = fresh - full;
-        let share = (back - full) / lost;
+        let loss = fresh - full;
+        let share = (back - full) / loss;
         let words = match share {
-            _ if lost < SAME * fresh => return None,
+            _ if loss < SAME * fresh => return None,
             s if s > 1.0 - SAME => "; a discard restores all of it.".to_string(),
             s if s < SAME => "; a discard restores nothing.".to_string(),
             s => format!("; a discard restores {:.0}% of it.", 100.0 * s),

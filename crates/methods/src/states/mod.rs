@@ -111,19 +111,19 @@ enum Act {
 /// The sequence: every state is reached from a known one.
 fn acts(whole: &Whole) -> Vec<Act> {
     use Act::*;
-    let all = whole.everything;
-    let own = (OWN_SHARE * all.bytes as f64) as u64 / (1 << 20) * (1 << 20);
-    let file = Region { start: own, bytes: whole.bytes() - 2 * own };
+    let everything = whole.everything;
+    let reserved = (OWN_SHARE * everything.bytes as f64) as u64 / (1 << 20) * (1 << 20);
+    let file = Region { start: reserved, bytes: whole.bytes() - 2 * reserved };
     vec![
-        Discard(all),
+        Discard(everything),
         Pass(WRITES[0], Write),
         Pass(READS[0], Read),
         Random(ReachedState::Filled),
-        Discard(all),
+        Discard(everything),
         Random(ReachedState::Fresh),
         Pass(READS[1], Read),
         Pass(WRITES[1], Write),
-        Discard(all),
+        Discard(everything),
         Fill,
         ForgetPartition,
         Random(ReachedState::PartitionDeleted),
@@ -131,11 +131,11 @@ fn acts(whole: &Whole) -> Vec<Act> {
         Discard(file),
         Random(ReachedState::FileDeleted),
         Fill,
-        Discard(all),
+        Discard(everything),
         Random(ReachedState::Formatted),
-        Discard(all),
+        Discard(everything),
         Random(ReachedState::UsedDiscarded),
-        Discard(all),
+        Discard(everything),
         Pass(WRITES[2], Write),
         Pass(READS[2], Read),
     ]

@@ -53,8 +53,8 @@ impl Traffic {
 
     /// Notes that a request has completed. Returns its frame.
     pub fn end(&mut self, tag: u64) -> Option<u64> {
-        let at = self.open.binary_search_by_key(&tag, |(tag, _)| *tag).ok()?;
-        self.open.remove(at)?.1
+        let index = self.open.binary_search_by_key(&tag, |(tag, _)| *tag).ok()?;
+        self.open.remove(index)?.1
     }
 }
 
@@ -94,12 +94,12 @@ impl<'d, 's> Door<'d, 's> {
         let size = self.sector_bytes as usize;
         let Some(windows) = &mut self.ahead else { return Ok(false) };
         let holds = |(first, content): &(u64, Vec<u8>)| {
-            let from = sector.checked_sub(*first)? as usize * size;
-            content.get(from..from + bytes.len()).map(|_| from)
+            let start = sector.checked_sub(*first)? as usize * size;
+            content.get(start..start + bytes.len()).map(|_| start)
         };
-        let found = windows.iter().enumerate().find_map(|(i, w)| Some((i, holds(w)?)));
-        let (window, from) = match found {
-            Some(found) => found,
+        let hit = windows.iter().enumerate().find_map(|(i, w)| Some((i, holds(w)?)));
+        let (window, start) = match hit {
+            Some(hit) => hit,
             None => {
                 let left = (self.bytes / size as u64).saturating_sub(sector) as usize;
                 let count = AHEAD.min(left) * size;
@@ -117,7 +117,7 @@ impl<'d, 's> Door<'d, 's> {
                 (place, 0)
             }
         };
-        bytes.copy_from_slice(&windows[window].1[from..from + bytes.len()]);
+        bytes.copy_from_slice(&windows[window].1[start..start + bytes.len()]);
         Ok(true)
     }
 }

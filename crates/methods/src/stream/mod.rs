@@ -244,8 +244,8 @@ fn plain(session: &mut Session<'_>, script: &Script, pass: &str, rate: Option<f6
     let take = script.take(rate);
     let bulk = [Bulk::once(BlockWay::Write, Region::first(script.volume.1))];
     let run = |session: &mut Session<'_>| take.run(session, &mut script.plain());
-    if let Some(taken) = session.transfer(pass, &bulk, run)? {
-        publish(session, script, pass, &take, &taken);
+    if let Some(recording) = session.transfer(pass, &bulk, run)? {
+        publish(session, script, pass, &take, &recording);
         session.checkpoint();
     }
     Ok(())
@@ -280,8 +280,8 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<()> {
 fn through_volume(session: &mut Session<'_>, script: &Script, pass: &str) -> Result<()> {
     session.step(pass, 0);
     let take = script.take(script.rate);
-    if let Some(taken) = recorded(session, script, pass, &take)? {
-        publish(session, script, pass, &take, &taken);
+    if let Some(recording) = recorded(session, script, pass, &take)? {
+        publish(session, script, pass, &take, &recording);
         session.checkpoint();
     }
     Ok(())
@@ -295,15 +295,15 @@ pub(crate) fn recorded(
     pass: &str,
     take: &Take,
 ) -> Result<Option<Taken>> {
-    let mut kept = None;
+    let mut part = None;
     let bytes = script.written_max();
     let bulk = [Bulk { way: BlockWay::Write, region: Region::first(script.recorded_bytes), bytes }];
-    let run = |session: &mut Session<'_>| record(session, script, take, &mut kept);
-    let taken = session.transfer(pass, &bulk, run);
-    if let (Err(_), Some(kept)) = (&taken, kept) {
-        session.note(broken_off(script, kept));
+    let run = |session: &mut Session<'_>| record(session, script, take, &mut part);
+    let recording = session.transfer(pass, &bulk, run);
+    if let (Err(_), Some(part)) = (&recording, part) {
+        session.note(broken_off(script, part));
     }
-    taken
+    recording
 }
 
 /// Sets `kept` to the part that is certain to be on the drive, as soon as there can be any.
@@ -329,17 +329,17 @@ fn record(
     };
     let recorder = Recorder::open(&mut door, recording, &mut room).map_err(of_fat)?;
     let mut sink = Sink::Files(Box::new(recorder));
-    let taken = take.run(session, &mut sink);
+    let recording = take.run(session, &mut sink);
     if let Sink::Files(recorder) = sink {
         *kept = Some(recorder.kept());
-        if taken.is_ok() {
+        if recording.is_ok() {
             let mut door = Door::new(session, script.volume, &mut traffic);
             *kept = Some(recorder.finish(&mut door).map_err(of_fat)?);
         }
     }
-    let taken = taken?;
+    let recording = recording?;
     check(session, script)?;
-    Ok(taken)
+    Ok(recording)
 }
 
 /// The finding of an aborted recording: the part kept.
@@ -382,49 +382,49 @@ fn check(session: &mut Session<'_>, script: &Script) -> Result<()> {
 }
 
 /// Publishes the metrics of a pass.
-fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, taken: &Taken) {
-    if taken.done_ns.is_empty() || taken.elapsed_ns == 0 {
+fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, recording: &Taken) {
+    if recording.done_ns.is_empty() || recording.elapsed_ns == 0 {
         return;
     }
     let key = MetricKey::parse(pass);
-    let of = |statistic| key.clone().with(statistic);
-    let rate = taken.bytes as f64 / (taken.elapsed_ns as f64 / 1e9);
+    let figure = |statistic| key.clone().with(statistic);
+    let rate = recording.bytes as f64 / (recording.elapsed_ns as f64 / 1e9);
     session.put_value(key.clone(), Unit::BytesPerSecond, Some(rate));
-    let camera = Camera::new(take.frame_bytes, &taken.done_ns, |number| take.due_ns(number));
+    let camera = Camera::new(take.frame_bytes, &recording.done_ns, |number| take.due_ns(number));
     let stall = camera.longest_stall_ns() as f64;
-    session.put_value(of(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
+    session.put_value(figure(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
     let lossless = camera.lossless_rate(script.buffer);
     if session.outcome().metric(BUFFER_GIVEN).is_none() {
         session.put(BUFFER_GIVEN, Some(script.buffer as f64));
     }
-    session.put_value(of(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
+    session.put_value(figure(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
     if let Some(rate) = take.rate {
         let buffer = camera.buffer(rate) as f64;
-        session.put_value(of(Statistic::Buffer), Unit::Bytes, Some(buffer));
-        let lost = camera.film(rate, script.buffer).lost as f64;
-        session.put_value(of(Statistic::LostFrames), Unit::Number, Some(lost));
+        session.put_value(figure(Statistic::Buffer), Unit::Bytes, Some(buffer));
+        let lost_frames = camera.film(rate, script.buffer).lost as f64;
+        session.put_value(figure(Statistic::LostFrames), Unit::Number, Some(lost_frames));
     }
     if pass != RAW.name && pass != FILE.name {
-        let each = |count: u64| Some(count as f64 / (taken.bytes as f64 / GIB));
-        let tally = &taken.tally;
-        session.put_value(of(Statistic::MetadataReads), Unit::Number, each(tally.reads));
-        session.put_value(of(Statistic::MetadataWrites), Unit::Number, each(tally.writes));
-        session.put_value(of(Statistic::MetadataBytes), Unit::Bytes, each(tally.bytes));
-        session.put_value(of(Statistic::Flushes), Unit::Number, each(tally.flushes));
-        session.put_value(of(Statistic::MetadataWaits), Unit::Number, each(tally.waits));
+        let per_gib = |count: u64| Some(count as f64 / (recording.bytes as f64 / GIB));
+        let tally = &recording.tally;
+        session.put_value(figure(Statistic::MetadataReads), Unit::Number, per_gib(tally.reads));
+        session.put_value(figure(Statistic::MetadataWrites), Unit::Number, per_gib(tally.writes));
+        session.put_value(figure(Statistic::MetadataBytes), Unit::Bytes, per_gib(tally.bytes));
+        session.put_value(figure(Statistic::Flushes), Unit::Number, per_gib(tally.flushes));
+        session.put_value(figure(Statistic::MetadataWaits), Unit::Number, per_gib(tally.waits));
     }
-    let series = TimeSeries::from_measurement(&measurement(pass, take.frame_bytes, taken));
-    if let Some(series) = series.series(pass, 0, taken.start_ns, BINS) {
+    let series = TimeSeries::from_measurement(&measurement(pass, take.frame_bytes, recording));
+    if let Some(series) = series.series(pass, 0, recording.start_ns, BINS) {
         session.put_series(series);
     }
 }
 
 /// Converts a recording to a measurement with a time series.
-fn measurement(pass: &str, frame_bytes: u64, taken: &Taken) -> Measurement {
+fn measurement(pass: &str, frame_bytes: u64, recording: &Taken) -> Measurement {
     let mut m = Measurement { name: pass.into(), ..Measurement::default() };
-    let per_row = taken.done_ns.len().div_ceil(ROWS);
+    let per_row = recording.done_ns.len().div_ceil(ROWS);
     let (mut before, mut frames) = (0, 0);
-    for row in taken.done_ns.chunks(per_row) {
+    for row in recording.done_ns.chunks(per_row) {
         frames += row.len() as u64;
         let end = row.iter().copied().max().unwrap_or(0);
         // Frames completed at the same time as the previous row belong to the next row.
@@ -435,9 +435,12 @@ fn measurement(pass: &str, frame_bytes: u64, taken: &Taken) -> Measurement {
         m.series.push(end, &[("write", Unit::BytesPerSecond, Some(rate))]);
         (before, frames) = (end, 0);
     }
-    m.elapsed_ns = taken.elapsed_ns;
-    let writes =
-        KindStats { ops: taken.done_ns.len() as u64, bytes: taken.bytes, ..KindStats::default() };
+    m.elapsed_ns = recording.elapsed_ns;
+    let writes = KindStats {
+        ops: recording.done_ns.len() as u64,
+        bytes: recording.bytes,
+        ..KindStats::default()
+    };
     m.kinds[OpKind::Write as usize] = Some(writes);
     m
 }

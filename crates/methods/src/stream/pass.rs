@@ -88,7 +88,7 @@ impl Take {
     pub(super) fn run(&self, session: &mut Session<'_>, sink: &mut Sink) -> Result<Taken> {
         let depth = DEPTH.min(session.queue_depth()?);
         let start_ns = session.elapsed_ns();
-        let mut taken = Taken { start_ns, ..Taken::default() };
+        let mut recording = Taken { start_ns, ..Taken::default() };
         let mut flight = Flight {
             traffic: Traffic::default(),
             count: 0,
@@ -99,19 +99,19 @@ impl Take {
         let mut room = vec![0; ROOM];
         for frame in 0..self.frames {
             self.wait_until(session, start_ns + self.due_ns(frame))?;
-            if !self.frame(session, sink, (frame, depth), &mut flight, &mut taken, &mut room)? {
+            if !self.frame(session, sink, (frame, depth), &mut flight, &mut recording, &mut room)? {
                 break;
             }
         }
         while flight.count > 0 {
-            self.collect(session, true, &mut flight, &mut taken)?;
+            self.collect(session, true, &mut flight, &mut recording)?;
         }
         // Data in the drive's volatile buffer do not yet count as recorded.
         let mut door = Door::new(session, self.volume, &mut flight.traffic);
         fat::Drive::flush(&mut door)?;
-        taken.tally = flight.traffic.tally;
-        taken.elapsed_ns = session.elapsed_ns() - start_ns;
-        Ok(taken)
+        recording.tally = flight.traffic.tally;
+        recording.elapsed_ns = session.elapsed_ns() - start_ns;
+        Ok(recording)
     }
 
     fn wait_until(&self, session: &mut Session<'_>, due_ns: u64) -> Result<()> {
@@ -129,14 +129,14 @@ impl Take {
         sink: &mut Sink,
         (frame, depth): (u64, u32),
         flight: &mut Flight,
-        taken: &mut Taken,
+        recording: &mut Taken,
         room: &mut [u8],
     ) -> Result<bool> {
         let mut left = self.frame_bytes;
         while left > 0 {
             match sink.place(left) {
                 Step::Sync => {
-                    let recording = !taken.done_ns.is_empty() || left < self.frame_bytes;
+                    let has_begun = !recording.done_ns.is_empty() || left < self.frame_bytes;
                     let mut door = Door::new(session, self.volume, &mut flight.traffic);
                     let goes_on = sink.sync(&mut door, room)?;
                     flight.done.append(&mut door.into_done());
@@ -144,10 +144,10 @@ impl Take {
                         // An incomplete frame does not count.
                         return Ok(false);
                     }
-                    flight.traffic.tally.waits += u64::from(recording);
+                    flight.traffic.tally.waits += u64::from(has_begun);
                 }
                 Step::Write { sector, bytes } => {
-                    self.collect(session, flight.count >= depth, flight, taken)?;
+                    self.collect(session, flight.count >= depth, flight, recording)?;
                     let offset = sector * u64::from(self.volume.0);
                     flight.submit(session, frame, offset, bytes)?;
                     left -= bytes;
@@ -156,8 +156,8 @@ impl Take {
                 }
             }
         }
-        taken.bytes += self.frame_bytes;
-        taken.done_ns.push(0);
+        recording.bytes += self.frame_bytes;
+        recording.done_ns.push(0);
         Ok(true)
     }
 
@@ -167,17 +167,17 @@ impl Take {
         session: &mut Session<'_>,
         wait: bool,
         flight: &mut Flight,
-        taken: &mut Taken,
+        recording: &mut Taken,
     ) -> Result<()> {
-        let mut done = std::mem::take(&mut flight.done);
+        let mut completed = std::mem::take(&mut flight.done);
         loop {
-            session.poll(wait && done.is_empty(), &mut done)?;
+            session.poll(wait && completed.is_empty(), &mut completed)?;
             let before = flight.count;
-            for one in done.drain(..) {
+            for one in completed.drain(..) {
                 succeeded(&one)?;
                 if let Some(frame) = flight.traffic.end(one.request.tag) {
                     flight.count -= 1;
-                    flight.complete(one, frame, taken);
+                    flight.complete(one, frame, recording);
                 }
             }
             // If only metadata completed, keep waiting for a frame.
@@ -185,7 +185,7 @@ impl Take {
                 break;
             }
         }
-        flight.done = done;
+        flight.done = completed;
         Ok(())
     }
 }
@@ -215,10 +215,10 @@ impl Flight {
     }
 
     /// Records the completion time of a frame, which is that of its last part.
-    fn complete(&mut self, one: BlockDone, frame: u64, taken: &mut Taken) {
-        let at = one.done_ns.saturating_sub(taken.start_ns);
-        if let Some(done_ns) = taken.done_ns.get_mut(frame as usize) {
-            *done_ns = at.max(*done_ns);
+    fn complete(&mut self, one: BlockDone, frame: u64, recording: &mut Taken) {
+        let after_ns = one.done_ns.saturating_sub(recording.start_ns);
+        if let Some(done_ns) = recording.done_ns.get_mut(frame as usize) {
+            *done_ns = after_ns.max(*done_ns);
         }
         self.spare.push(one.request.bytes);
     }

@@ -41,15 +41,15 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         chart.source(FRESH, "fresh drive").source(FULL, "full drive")
     };
     let mut speed = passes("Write speed while the drive fills", Unit::BytesPerSecond);
-    if let Some((cache, at)) = cache.and_then(|m| Some((m, m.value?))) {
+    if let Some((cache, cache_bytes)) = cache.and_then(|m| Some((m, m.value?))) {
         let label = "end of the cache".into();
-        speed.marks.push(Mark { label, at, low: cache.low, high: cache.high });
+        speed.marks.push(Mark { label, at: cache_bytes, low: cache.low, high: cache.high });
         let [inside, after] = levels;
         if let Some(inside) = inside {
-            speed = speed.level(rate(inside), inside, Some([0.0, at]));
+            speed = speed.level(rate(inside), inside, Some([0.0, cache_bytes]));
         }
         if let Some(after) = after {
-            speed = speed.level(rate(after), after, Some([at, 2.0 * at]));
+            speed = speed.level(rate(after), after, Some([cache_bytes, 2.0 * cache_bytes]));
         }
     }
     let recovered = out.family(RECOVERED);

@@ -102,20 +102,20 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let [fresh, full] = passes(&whole);
     session.discard(&whole, "discard", whole.everything)?;
     let series = session.measure_over_time(&fresh, 0)?;
-    let mut found = Sustained::from_series(&series);
-    put_cache(session, &found);
+    let mut sustained = Sustained::from_series(&series);
+    put_cache(session, &sustained);
     put_series(session, &fresh.name, &series);
-    session.checks_mut().put(found.clone());
+    session.checks_mut().put(sustained.clone());
     session.checkpoint();
 
     let series = session.measure_over_time(&full, 0)?;
     put_series(session, &full.name, &series);
-    found.overwriting = series.average();
-    found.add_heat(&series);
-    session.put(UNDERSHOOT, found.undershoot());
-    session.checks_mut().put(found.clone());
+    sustained.overwriting = series.average();
+    sustained.add_heat(&series);
+    session.put(UNDERSHOOT, sustained.undershoot());
+    session.checks_mut().put(sustained.clone());
     session.checkpoint();
-    ladder(session, &whole, &found)
+    ladder(session, &whole, &sustained)
 }
 
 /// One pass over the discarded drive, one over the full one.

@@ -37,7 +37,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             .map(|r| format!("discarded blocks are read {} as fast", times(r))),
         zeros.filter(|share| *share > 1.0 - SAME).map(|_| "discarded blocks read as zeros".into()),
     ];
-    let more = effects.into_iter().flatten().filter(|_| works).map(|effect| format!(": {effect}."));
+    let continuations =
+        effects.into_iter().flatten().filter(|_| works).map(|effect| format!(": {effect}."));
     let pairs = |title: &str, sides: [MetricInfo; 2], labels: [&str; 2]| {
         Chart::bars(title, Unit::BytesPerSecond).sources(sides.into_iter().zip(labels))
     };
@@ -57,5 +58,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(pairs("Random writes, used and restored", WRITES, writes))
         .chart(pairs("Random reads of data and of discarded blocks", READS, reads))
         .chart(blocks)
-        .say(sentence, more)
+        .say(sentence, continuations)
 }

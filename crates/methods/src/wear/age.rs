@@ -93,8 +93,8 @@ impl Ages {
 
     /// Publishes the rates of every age, and the ratio of the last to the first.
     pub fn publish(&self, session: &mut Session<'_>) {
-        let written = Some(self.written as f64).filter(|bytes| *bytes > 0.0);
-        session.put(AGE_WRITTEN, written);
+        let bytes = Some(self.written as f64).filter(|bytes| *bytes > 0.0);
+        session.put(AGE_WRITTEN, bytes);
         for (index, (kind, pattern, op)) in KINDS.into_iter().enumerate() {
             let family = if pattern == Pattern::Sequential { AGE_SEQUENTIAL } else { AGE_RANDOM };
             for age in &self.all {

@@ -16,7 +16,7 @@ use workload::units::{amount, decimal};
 /// The answer: the amount written, and the faults.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How much can be written before the drive fails?");
-    let written = decimal(draft.value(WRITTEN)? as u64);
+    let amount_written = decimal(draft.value(WRITTEN)? as u64);
     let times = amount(draft.value(DRIVE_WRITES)?);
     let bad: f64 = Class::BAD.into_iter().filter_map(|class| draft.value(fault(class))).sum();
     let verdict = out.verdicts.first();
@@ -29,16 +29,16 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             let age = draft
                 .value(AGE_WRITTEN)
                 .map_or(String::new(), |bytes| format!(", and {} for age", decimal(bytes as u64)));
-            format!("The drive died after {least}{written}, {times} times its size{age}.")
+            format!("The drive died after {least}{amount_written}, {times} times its size{age}.")
         }
         Some(VerdictKind::ContentLost) => {
             let blocks = if bad == 1.0 { "block differs" } else { "blocks differ" };
-            format!("After {least}{written}, {times} times the size, {bad:.0} {blocks}.")
+            format!("After {least}{amount_written}, {times} times the size, {bad:.0} {blocks}.")
         }
         _ if out.errors.iter().any(|error| error.op == DISCARD) => {
-            format!("{written} written, {times} times the size; a discard failed.")
+            format!("{amount_written} written, {times} times the size; a discard failed.")
         }
-        _ => format!("{written} written, {times} times the size, without an error."),
+        _ => format!("{amount_written} written, {times} times the size, without an error."),
     };
     let mut draft = draft
         .tile("Written", WRITTEN, Better::Higher)
@@ -65,8 +65,8 @@ fn heading(class: Class) -> String {
 
 /// The faults that occurred.
 fn faults(draft: &Draft<'_>) -> Vec<Class> {
-    let has = |class: &Class| draft.value(fault(*class)).is_some_and(|count| count > 0.0);
-    Class::BAD.into_iter().filter(has).collect()
+    let has_occurred = |class: &Class| draft.value(fault(*class)).is_some_and(|count| count > 0.0);
+    Class::BAD.into_iter().filter(has_occurred).collect()
 }
 
 /// Chart of the blocks that differ, by fault.
@@ -99,11 +99,11 @@ fn aged(out: &Outcome) -> Vec<String> {
         .collect();
     let changed = ratios.iter().filter_map(|(kind, metric)| {
         let (low, high) = metric.low.zip(metric.high)?;
-        let beyond = high < 1.0 - EQUIVALENT_WITHIN || low > 1.0 + EQUIVALENT_WITHIN;
-        Some((*kind, metric.value?)).filter(|_| beyond)
+        let is_beyond = high < 1.0 - EQUIVALENT_WITHIN || low > 1.0 + EQUIVALENT_WITHIN;
+        Some((*kind, metric.value?)).filter(|_| is_beyond)
     });
     let changed: Vec<(&str, f64)> = changed.collect();
-    let same = |metric: &&Metric| {
+    let is_same = |metric: &&Metric| {
         let range = metric.low.zip(metric.high);
         range.is_some_and(|(low, high)| {
             low > 1.0 - EQUIVALENT_WITHIN && high < 1.0 + EQUIVALENT_WITHIN
@@ -111,7 +111,7 @@ fn aged(out: &Outcome) -> Vec<String> {
     };
     match changed.first() {
         None if ratios.is_empty() => Vec::new(),
-        None if ratios.iter().all(|(_, metric)| same(metric)) => {
+        None if ratios.iter().all(|(_, metric)| is_same(metric)) => {
             vec!["Age did not change its speed.".into()]
         }
         None => vec!["The effect of age is undetermined.".into()],

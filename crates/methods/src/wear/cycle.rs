@@ -174,13 +174,13 @@ impl Test {
         step: &'static str,
         numbers: impl Iterator<Item = u64>,
     ) -> Result<u64> {
-        let written = self.door(step).write(session, numbers)?;
-        self.added += written.blocks;
-        self.missing.extend(written.missing);
-        if let Some(refused) = written.refused {
+        let batch = self.door(step).write(session, numbers)?;
+        self.added += batch.blocks;
+        self.missing.extend(batch.missing);
+        if let Some(refused) = batch.refused {
             self.refuse(session, step, refused);
         }
-        Ok(written.blocks)
+        Ok(batch.blocks)
     }
 
     /// Records an operation that the drive refused. The first ends the test.
@@ -343,10 +343,10 @@ impl Test {
         }
         let end = numbers.end.min(last + 1);
         let begun_ns = session.elapsed_ns();
-        let written = self.write(session, CYCLE, self.next..end)?;
+        let batch = self.write(session, CYCLE, self.next..end)?;
         session.flush().or_else(|error| self.refuse_flush(session, CYCLE, error))?;
         self.row.ns += session.elapsed_ns().saturating_sub(begun_ns);
-        self.row.blocks += written;
+        self.row.blocks += batch;
         self.next = end;
         Ok(())
     }
@@ -393,8 +393,8 @@ impl Test {
         if self.row.blocks >= share || !self.is_sound() {
             self.push_row(session);
             self.publish(session);
-            let done = self.total() as f64 / self.goal as f64;
-            session.progress(CYCLE, done);
+            let progress = self.total() as f64 / self.goal as f64;
+            session.progress(CYCLE, progress);
             session.checkpoint();
         }
     }
@@ -420,8 +420,8 @@ impl Test {
                 ("reallocated", number(health.reallocated.map(|n| n as f64))),
                 ("temperature", (Unit::Celsius, health.temperature_c)),
             ];
-            let known = counters.into_iter().filter(|(_, (_, value))| value.is_some());
-            values.extend(known.map(|(name, (unit, value))| (name, unit, value)));
+            let columns = counters.into_iter().filter(|(_, (_, value))| value.is_some());
+            values.extend(columns.map(|(name, (unit, value))| (name, unit, value)));
         }
         self.series.push(t_ns, &values);
     }
@@ -472,11 +472,11 @@ impl Test {
         let tb = (self.added * BLOCK) as f64 / 1e12;
         let per_tb = used.filter(|used| *used > 0.0 && tb > 0.0).map(|used| used / tb);
         session.put(LIFE_PER_TB, per_tb);
-        let grown = |of: fn(&Health) -> Option<u64>| {
+        let growth = |of: fn(&Health) -> Option<u64>| {
             of(&now).zip(of(before)).map(|(now, before)| now.saturating_sub(before) as f64)
         };
-        let flash = grown(|health| health.flash_written_bytes);
-        let host = grown(|health| health.written_bytes).filter(|host| *host > 0.0);
+        let flash = growth(|health| health.flash_written_bytes);
+        let host = growth(|health| health.written_bytes).filter(|host| *host > 0.0);
         session.put(AMPLIFICATION, flash.zip(host).map(|(flash, host)| flash / host));
     }
 

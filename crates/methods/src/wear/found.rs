@@ -102,10 +102,10 @@ fn sector_class(sector: &[u8], expected: Stamp) -> Class {
         Some(stamp) if stamp.seed == expected.seed => Class::Misplaced,
         Some(_) => Class::Lost,
         None => {
-            let mut made = [0; SECTOR];
-            write(&mut made, expected, Layout::default());
-            let pairs = made.chunks_exact(8).zip(sector.chunks_exact(8));
-            let differ = pairs.filter(|(made, found)| made != found).count();
+            let mut written_sector = [0; SECTOR];
+            write(&mut written_sector, expected, Layout::default());
+            let pairs = written_sector.chunks_exact(8).zip(sector.chunks_exact(8));
+            let differ = pairs.filter(|(written_sector, found)| written_sector != found).count();
             if differ <= FLIPPED_WORDS_MAX { Class::Flipped } else { Class::Lost }
         }
     }
@@ -173,9 +173,9 @@ impl Tally {
 
     /// The faults in words: `3 stale, 1 torn`.
     pub fn words(&self) -> String {
-        let some = Class::BAD.into_iter().filter(|class| self.count(*class) > 0);
+        let faults = Class::BAD.into_iter().filter(|class| self.count(*class) > 0);
         let words: Vec<String> =
-            some.map(|class| format!("{} {}", self.count(class), class.name())).collect();
+            faults.map(|class| format!("{} {}", self.count(class), class.name())).collect();
         words.join(", ")
     }
 }
@@ -192,17 +192,17 @@ pub(super) struct Stamped {
 impl Stamped {
     /// Reads the stamps of a block.
     pub fn read(bytes: &[u8], offset: u64, seed: u64) -> Stamped {
-        let mut found = Stamped::default();
+        let mut stamped = Stamped::default();
         for (at, sector) in (offset..).step_by(SECTOR).zip(bytes.chunks_exact(SECTOR)) {
             let stamp = read_sector(sector, Layout::default().at);
             let Some(stamp) = stamp.filter(|stamp| stamp.seed == seed) else { continue };
             if stamp.offset == at {
-                found.newest = found.newest.max(Some(stamp.sequence))
+                stamped.newest = stamped.newest.max(Some(stamp.sequence))
             } else {
-                found.misplaced = true
+                stamped.misplaced = true
             }
         }
-        found
+        stamped
     }
 }
 

@@ -29,8 +29,9 @@ pub fn wear_block(input: &[u8]) -> String {
     for (byte, change) in block.iter_mut().zip(&rest[..length]) {
         *byte ^= change;
     }
-    let at = offset % (LAYOUT.blocks * BLOCK) / BLOCK * BLOCK;
-    let Some(number) = number_of(&LAYOUT, &Stamped::read(&block, at, seed), at) else {
+    let block_offset = offset % (LAYOUT.blocks * BLOCK) / BLOCK * BLOCK;
+    let Some(number) = number_of(&LAYOUT, &Stamped::read(&block, block_offset, seed), block_offset)
+    else {
         return "no number".into();
     };
     let class = Class::from_bytes(&block, stamp(&LAYOUT, number, seed));

@@ -55,16 +55,16 @@ impl Left {
 
 /// The seed of a new run, which no stamp on the drive has.
 pub(super) fn fresh(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64> {
-    let known = seeds(session, layout)?;
-    let before = known.into_keys().fold(0, |all, seed| mixed(all ^ seed));
+    let seeds = seeds(session, layout)?;
+    let before = seeds.into_keys().fold(0, |all, seed| mixed(all ^ seed));
     Ok(layout.seed(seed ^ before))
 }
 
 /// Finds the unfinished run on the drive.
 pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left> {
-    let ours = |(seed, count): (u64, u32)| layout.is_of(seed).then_some((count, seed));
-    let known = seeds(session, layout)?;
-    let Some((_, seed)) = known.into_iter().filter_map(ours).max() else {
+    let count_if_ours = |(seed, count): (u64, u32)| layout.is_of(seed).then_some((count, seed));
+    let seeds = seeds(session, layout)?;
+    let Some((_, seed)) = seeds.into_iter().filter_map(count_if_ours).max() else {
         let spec = &session.target().target.spec;
         let text = format!("no run of wear was found on {spec}, or it had another --size");
         let advice = "without --resume, a run begins with the first block";
@@ -72,15 +72,15 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left> {
     };
     let mut left = Left { seed, ..Left::default() };
     read(session, layout.fixed..layout.fixed + 2 * layout.half, |offset, bytes| {
-        let found = Stamped::read(bytes, offset, seed);
-        left.last = left.last.max(number_of(layout, &found, offset).unwrap_or(0));
-        if found.misplaced {
+        let stamped = Stamped::read(bytes, offset, seed);
+        left.last = left.last.max(number_of(layout, &stamped, offset).unwrap_or(0));
+        if stamped.misplaced {
             left.cycled.add(Class::Misplaced, offset);
         }
         true
     })?;
     let pass = layout.pass(left.last.max(1));
-    let (begun, marker) = match pass {
+    let (is_begun, marker) = match pass {
         // It was durable before the second pass began: the check of the static data judges it.
         Some(1..) => (true, Class::Good),
         _ => marker(session, layout, seed)?,
@@ -89,10 +89,10 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left> {
     if fault {
         left.fixed.add(marker, layout.offset(layout.marker()));
     }
-    left.marked = begun && (fault || marker == Class::Good);
+    left.marked = is_begun && (fault || marker == Class::Good);
     match pass {
         Some(pass) => cut_in_pass(session, layout, left, pass),
-        None if begun => all_passes_lost(session, layout, left),
+        None if is_begun => all_passes_lost(session, layout, left),
         None => cut_in_fill(session, layout, left),
     }
 }
@@ -100,13 +100,13 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left> {
 /// Whether the write of the marker was begun, and the content of its block.
 fn marker(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(bool, Class)> {
     let number = layout.marker();
-    let mut found = (false, Class::Lost);
+    let mut state = (false, Class::Lost);
     read(session, number - 1..number, |offset, bytes| {
-        let begun = Stamped::read(bytes, offset, seed).newest == Some(number);
-        found = (begun, Class::from_bytes(bytes, stamp(layout, number, seed)));
+        let is_begun = Stamped::read(bytes, offset, seed).newest == Some(number);
+        state = (is_begun, Class::from_bytes(bytes, stamp(layout, number, seed)));
         true
     })?;
-    Ok(found)
+    Ok(state)
 }
 
 /// The number of the newest write found in a block, if the layout puts that write there. Stamps
@@ -196,19 +196,19 @@ fn cut_in_fill(session: &mut Session<'_>, layout: &Layout, mut left: Left) -> Re
 
 /// The seeds of stamps in the first blocks and in the cycled blocks, with their counts.
 fn seeds(session: &mut Session<'_>, layout: &Layout) -> Result<BTreeMap<u64, u32>> {
-    let mut known = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     let fixed = 0..PIECE.min(layout.fixed);
     let cycled = layout.fixed..layout.fixed + 2 * layout.half;
     for blocks in [fixed, cycled] {
         read(session, blocks, |_, bytes| {
             let stamps = bytes.chunks_exact(SECTOR).step_by(BLOCK as usize / SECTOR / 4);
             for stamp in stamps.filter_map(|s| read_sector(s, Stamps::default().at)) {
-                *known.entry(stamp.seed).or_default() += 1;
+                *counts.entry(stamp.seed).or_default() += 1;
             }
             true
         })?;
     }
-    Ok(known)
+    Ok(counts)
 }
 
 /// Reads blocks in ascending order until `take` returns false. An unreadable block reads as zeros.
@@ -218,18 +218,18 @@ fn read(
     mut take: impl FnMut(u64, &[u8]) -> bool,
 ) -> Result<()> {
     let mut bytes = vec![0; (PIECE * BLOCK) as usize];
-    let mut at = blocks.start;
-    while at < blocks.end {
-        let count = PIECE.min(blocks.end - at);
+    let mut next = blocks.start;
+    while next < blocks.end {
+        let count = PIECE.min(blocks.end - next);
         let piece = &mut bytes[..(count * BLOCK) as usize];
-        read_some(session, at * BLOCK, piece)?;
-        let offsets = (at..).map(|block| block * BLOCK);
+        read_some(session, next * BLOCK, piece)?;
+        let offsets = (next..).map(|block| block * BLOCK);
         for (offset, block) in offsets.zip(piece.chunks_exact(BLOCK as usize)) {
             if !take(offset, block) {
                 return Ok(());
             }
         }
-        at += count;
+        next += count;
     }
     Ok(())
 }

@@ -62,39 +62,39 @@ impl Door<'_> {
         session: &mut Session<'_>,
         numbers: impl Iterator<Item = u64>,
     ) -> Result<Written> {
-        let mut written = Written::default();
+        let mut batch = Written::default();
         let mut numbers = numbers.peekable();
         while numbers.peek().is_some() {
             let piece: Vec<u64> = numbers.by_ref().take(PIECE).collect();
             let fill = |number, bytes: &mut [u8]| {
                 stamp::write(bytes, stamp(self.layout, number, self.seed), Stamps::default());
             };
-            let mut done = HashSet::new();
+            let mut completed = HashSet::new();
             self.carry(session, BlockWay::Write, &piece, fill, |one| {
                 match &one.result {
-                    Ok(()) => drop(done.insert(one.request.tag)),
+                    Ok(()) => drop(completed.insert(one.request.tag)),
                     Err(error) => {
                         let offset = Some(one.request.offset);
                         let refused =
                             Refused { op: "write", offset, error: rig::error_name(error) };
-                        written.refused.get_or_insert(refused);
+                        batch.refused.get_or_insert(refused);
                     }
                 }
                 one.result.is_ok()
             })?;
-            written.blocks += done.len() as u64;
-            if written.refused.is_none() {
+            batch.blocks += completed.len() as u64;
+            if batch.refused.is_none() {
                 self.report(session, &piece);
                 // After this flush, a power cut costs at most one piece of the fill.
-                written.refused = session.flush().err().map(Refused::flush).transpose()?;
+                batch.refused = session.flush().err().map(Refused::flush).transpose()?;
             }
-            if written.refused.is_some() {
-                let left = piece.into_iter().filter(|number| !done.contains(number));
-                written.missing = left.chain(numbers).collect();
-                return Ok(written);
+            if batch.refused.is_some() {
+                let left = piece.into_iter().filter(|number| !completed.contains(number));
+                batch.missing = left.chain(numbers).collect();
+                return Ok(batch);
             }
         }
-        Ok(written)
+        Ok(batch)
     }
 
     /// Reads these blocks and adds their classes to a tally.
@@ -134,8 +134,8 @@ impl Door<'_> {
     /// Reports the progress of the static data.
     fn report(&self, session: &mut Session<'_>, piece: &[u64]) {
         if let Some(last) = piece.last().filter(|last| **last <= self.layout.fixed) {
-            let done = *last as f64 / self.layout.fixed as f64;
-            session.progress(self.step, done);
+            let progress = *last as f64 / self.layout.fixed as f64;
+            session.progress(self.step, progress);
         }
     }
 
@@ -150,7 +150,7 @@ impl Door<'_> {
         mut take: impl FnMut(&BlockDone) -> bool,
     ) -> Result<()> {
         let depth = DEPTH.min(session.queue_depth()?) as usize;
-        let (mut flight, mut spare, mut done) = (0, Vec::new(), Vec::new());
+        let (mut flight, mut spare, mut completed) = (0, Vec::new(), Vec::new());
         let (mut left, mut goes_on) = (numbers.iter(), true);
         loop {
             if goes_on
@@ -167,9 +167,9 @@ impl Door<'_> {
             if flight == 0 {
                 return Ok(());
             }
-            session.poll(true, &mut done)?;
-            flight -= done.len();
-            for one in done.drain(..) {
+            session.poll(true, &mut completed)?;
+            flight -= completed.len();
+            for one in completed.drain(..) {
                 goes_on &= take(&one);
                 spare.push(one.request.bytes);
             }

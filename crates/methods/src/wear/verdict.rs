@@ -16,7 +16,7 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
     let total = test.total() * BLOCK;
     let times = test.total() as f64 / test.layout.blocks as f64;
     let least = if test.earlier_at_least { "at least " } else { "" };
-    let written = format!("{least}{} ({} times the size)", decimal(total), amount(times));
+    let amount_written = format!("{least}{} ({} times the size)", decimal(total), amount(times));
     let with_age = match test.age_bytes() {
         0 => String::new(),
         bytes => format!(" and {} for age", decimal(bytes)),
@@ -27,7 +27,7 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
         Some(refused) => {
             let place = refused.offset.map_or(String::new(), |offset| format!(" at {offset}"));
             let text = format!(
-                "The drive refused a {} after {written}{with_age}: {}{place}. {fixed}",
+                "The drive refused a {} after {amount_written}{with_age}: {}{place}. {fixed}",
                 refused.op, refused.error
             );
             (VerdictKind::Wear, text)
@@ -37,11 +37,12 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
             if test.cycled.bad() > 0 {
                 parts.push(format!("of the cycled blocks, {}", test.cycled.words()));
             }
-            let text = format!("After {written}, content differs{}. {fixed}", joined(&parts));
+            let text =
+                format!("After {amount_written}, content differs{}. {fixed}", joined(&parts));
             (VerdictKind::ContentLost, text)
         }
         None => {
-            let text = format!("{written} were written, and every block came back. {fixed}");
+            let text = format!("{amount_written} were written, and every block came back. {fixed}");
             (VerdictKind::Endured, text)
         }
     };
@@ -69,11 +70,11 @@ fn joined(parts: &[String]) -> String {
 
 fn static_words(test: &Test) -> String {
     let (good, bad) = (test.fixed.good(), test.fixed.bad());
-    let all = decimal((good + bad) * BLOCK);
+    let total = decimal((good + bad) * BLOCK);
     match bad {
-        0 => format!("All {all} of static data are intact."),
+        0 => format!("All {total} of static data are intact."),
         _ => format!(
-            "Of {all} of static data, {} differ: {}.",
+            "Of {total} of static data, {} differ: {}.",
             decimal(bad * BLOCK),
             test.fixed.words()
         ),

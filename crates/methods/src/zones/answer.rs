@@ -13,12 +13,12 @@ const EVEN: f64 = 0.1;
 /// The answer of `zones`: whether the drive is equally fast everywhere, and its slowest part.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Is the drive equally fast everywhere?");
-    let all = draft.value(READ)?;
+    let mean = draft.value(READ)?;
     let parts = [("first third", FirstThird), ("middle", Middle), ("last tenth", LastTenth)];
     let parts = parts.map(|(name, statistic)| (name, draft.part(READ, statistic)));
-    let known: Vec<(&str, f64)> = parts.iter().filter_map(|(n, r)| Some((*n, (*r)?))).collect();
-    let slowest = known.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
-    let fastest = known.iter().map(|(_, rate)| *rate).reduce(f64::max);
+    let rates: Vec<(&str, f64)> = parts.iter().filter_map(|(n, r)| Some((*n, (*r)?))).collect();
+    let slowest = rates.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
+    let fastest = rates.iter().map(|(_, rate)| *rate).reduce(f64::max);
     let unwritten = draft.value(UNMAPPED_SHARE);
     let nothing = unwritten.is_some_and(|share| share > NOTHING_WRITTEN);
     let sentence = match (slowest, fastest) {
@@ -27,10 +27,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             format!("The {part} is {} slower", times(factor))
         }
         (Some((_, slow)), Some(fast)) => {
-            let spread = 100.0 * (fast - slow) / (2.0 * all);
-            format!("Equally fast in all parts (±{}%), {}", spread.ceil(), rate(all))
+            let spread = 100.0 * (fast - slow) / (2.0 * mean);
+            format!("Equally fast in all parts (±{}%), {}", spread.ceil(), rate(mean))
         }
-        _ => format!("Reads {} across all addresses", rate(all)),
+        _ => format!("Reads {} across all addresses", rate(mean)),
     };
     let unwritten =
         unwritten.map(|share| format!("; {:.0}% of the drive holds no data.", 100.0 * share));
@@ -48,7 +48,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(chart)
         .chart_of_column(writes);
     if nothing {
-        let reads = rate(all);
+        let reads = rate(mean);
         return draft.say_of_others(format!(
             "Nothing is written here: {reads} is not the speed of the flash."
         ));

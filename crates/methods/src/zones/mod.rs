@@ -166,8 +166,8 @@ fn unwritten(zones: &[Zone], kind: &TargetKind) -> Option<Finding> {
 fn put_reads(session: &mut Session<'_>, zones: &[Zone]) {
     put(session, READ, mean(zones.iter()));
     for (part, from, to) in PARTS {
-        let [from, to] = [from, to].map(|share| (share * zones.len() as f64).round() as usize);
-        put(session, READ.with(part), mean(zones[from..to].iter()));
+        let [start, end] = [from, to].map(|share| (share * zones.len() as f64).round() as usize);
+        put(session, READ.with(part), mean(zones[start..end].iter()));
     }
     let slowest = zones.iter().filter_map(Zone::rate).reduce(f64::min);
     put(session, SLOWEST, slowest);
