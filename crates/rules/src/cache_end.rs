@@ -95,14 +95,14 @@ pub fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
     let (size, low, high) =
         (decimal(cache.bytes as u64), decimal(cache.low as u64), decimal(cache.high as u64));
     let (before, after) = (throughput(cache.before), throughput(cache.after));
-    let fell = format!("{before} up to {size} [{low}, {high}], then {after}");
+    let fall = format!("{before} up to {size} [{low}, {high}], then {after}");
     let ruling = if hot(target, &cache) {
         Ruling::unknown(format!(
-            "{fell}; the drive was hot at that point: heat or the end of a cache. Better cooling \
+            "{fall}; the drive was hot at that point: heat or the end of a cache. Better cooling \
              moves the fall only if heat caused it."
         ))
     } else {
-        Ruling::yes(VerdictKind::CacheEnd, format!("{fell}: a cache was full{}.", folding(seen)))
+        Ruling::yes(VerdictKind::CacheEnd, format!("{fall}: a cache was full{}.", folding(seen)))
     };
     let ruling = ruling
         .with("bytes until the rate fell", cache.bytes, Unit::Bytes)

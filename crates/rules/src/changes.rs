@@ -60,10 +60,10 @@ impl Addressing {
 
 /// The kind and location of the test with this name.
 pub fn test_named(name: &str) -> Option<(OpKind, Addressing)> {
-    let at =
+    let places =
         Places::parse("cause-{read,write}-{random,in-order,near,again,after}-{size}-{n}", name)?;
-    let kind = [Read, Write].into_iter().find(|kind| kind.name() == at.word(0))?;
-    let place = Addressing::ALL.into_iter().find(|place| place.name() == at.word(1))?;
+    let kind = [Read, Write].into_iter().find(|kind| kind.name() == places.word(0))?;
+    let place = Addressing::ALL.into_iter().find(|place| place.name() == places.word(1))?;
     Some((kind, place))
 }
 

@@ -69,24 +69,24 @@ pub static RULE: Rule = Rule {
 /// Returns at most one cause for each figure that has no direct cause.
 pub fn contenders(bus: Bus, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
     let grid = Grid::from_digests(seen);
-    let mut found: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
+    let mut rulings: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
     // Such a drive also reads whole units, which hides the cost of a command.
-    if found.is_empty() {
+    if rulings.is_empty() {
         let depth = grid.device_depth(bus);
         let commands = [Read, Write].map(|kind| grid.per_command(kind));
         let alone = [Read, Write].map(|kind| grid.command_alone(kind));
-        let each = [depth].into_iter().chain(commands).chain(alone);
-        found = each.flatten().collect();
+        let causes = [depth].into_iter().chain(commands).chain(alone);
+        rulings = causes.flatten().collect();
     }
     let mut explained: Vec<String> = Vec::new();
     let of_direct = direct.iter().filter(|ruling| ruling.applies());
     explained.extend(of_direct.flat_map(|r| r.verdict.explains.iter().map(|e| e.metric.clone())));
-    for ruling in &mut found {
+    for ruling in &mut rulings {
         ruling.verdict.explains.retain(|e| !explained.contains(&e.metric));
         explained.extend(ruling.verdict.explains.iter().map(|e| e.metric.clone()));
     }
-    found.retain(|ruling| !ruling.verdict.explains.is_empty());
-    found
+    rulings.retain(|ruling| !ruling.verdict.explains.is_empty());
+    rulings
 }
 
 impl Grid<'_> {
@@ -135,10 +135,10 @@ impl Grid<'_> {
 
     /// Checks whether the drive takes a fixed number of commands at a time.
     fn device_depth(&self, bus: Bus) -> Option<Ruling> {
-        let (one, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
+        let (single, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
         let deeper = self.random(Read, 1, DEEPER)?;
         let larger = self.random(Read, LARGER[0], DEPTH)? / self.random(Read, LARGER[0], 1)?;
-        let depth = deep / one;
+        let depth = deep / single;
         let whole = depth.round();
         let fixed = same(deep, deeper) && same(depth, larger);
         let small = (1.0..=DEVICE_DEPTH_MAX).contains(&whole);
@@ -170,7 +170,7 @@ impl Grid<'_> {
             .with("rate at depth 32 / at depth 1", depth, Unit::Number)
             .with("the same with larger blocks", larger, Unit::Number);
         let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
-        let writes = writes.filter(|(deep, one)| within(deep / one, whole, WHOLE_WITHIN));
+        let writes = writes.filter(|(deep, single)| within(deep / single, whole, WHOLE_WITHIN));
         match writes.and_then(|_| self.find(Write, Order::Random, 1, DEPTH)) {
             Some(writes) => Some(ruling.explaining(writes, None)),
             None => Some(ruling),
@@ -183,8 +183,8 @@ impl Grid<'_> {
         let deeper = self.random(kind, 1, DEEPER)?;
         let larger = self.random(kind, LARGER[0], DEPTH)?;
         let in_order = self.rate(kind, Order::Sequential, 1, DEPTH)?;
-        let near = self.near(kind)?;
-        if ![deeper, larger, in_order, near].into_iter().all(|rate| same(rate, deep)) {
+        let near_rate = self.near(kind)?;
+        if ![deeper, larger, in_order, near_rate].into_iter().all(|rate| same(rate, deep)) {
             return None;
         }
         // A single die reads 16 KiB as often as 4 KiB, but not 64 KiB.

@@ -79,8 +79,8 @@ fn gains(c: &Comparison) -> bool {
 /// reported, so the intervals are widened accordingly.
 fn compared(contents: &Contents) -> Vec<(&'static str, Comparison)> {
     let random = &contents.rates[0];
-    let others = CONTENTS.iter().zip(&contents.rates).skip(1);
-    others
+    let contents_and_rates = CONTENTS.iter().zip(&contents.rates).skip(1);
+    contents_and_rates
         .filter_map(|((name, _), rates)| {
             let n = random.len().min(rates.len());
             Some((*name, compare_among(CONTENTS.len() - 1, &random[..n], &rates[..n])?))

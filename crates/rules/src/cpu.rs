@@ -27,7 +27,7 @@ pub fn cpu(seen: &[Digest]) -> Ruling {
     };
     let bound: Vec<&Subject<'_>> =
         long.iter().filter(|subject| generator_bound(subject)).copied().collect();
-    let shown = bound.first().unwrap_or(busiest);
+    let subject = bound.first().unwrap_or(busiest);
     let ruling = if bound.is_empty() {
         Ruling::no(
             VerdictKind::CpuFree,
@@ -39,19 +39,19 @@ pub fn cpu(seen: &[Digest]) -> Ruling {
             format!(
                 "The processor is the limit of {}: its threads were busy {} of the time.",
                 listed(bound.iter().copied()),
-                percent(share(shown))
+                percent(share(subject))
             ),
         )
         .next_test("--jobs 4: with more threads these figures should rise")
     };
     let ruling = ruling.explaining_each(bound.iter().map(|subject| (*subject, share(subject))));
-    ruling.with(format!("processor share, {}", shown.in_words()), share(shown), Unit::Number)
+    ruling.with(format!("processor share, {}", subject.in_words()), share(subject), Unit::Number)
 }
 
 /// Whether the rig found the processor to be the limit for most of the time.
 fn generator_bound(subject: &Subject<'_>) -> bool {
-    let found = |run: &Digest| f64::from(run.found(&FindingKind::GeneratorBound));
-    subject.mean(found) > 0.5
+    let share_bound = |run: &Digest| f64::from(run.found(&FindingKind::GeneratorBound));
+    subject.mean(share_bound) > 0.5
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ pub static RULE: Rule = Rule {
 pub fn depth(seen: &[Digest]) -> Ruling {
     let subjects = Subject::reported(seen);
     let deep = subjects.iter().filter(|s| s.first().depth_nominal.is_some_and(|n| n > 1));
-    let judged: Vec<Seen<'_, '_>> = deep.map(Seen::new).filter(Seen::enough).collect();
-    let Some(worst) = judged.iter().min_by(|a, b| a.share().total_cmp(&b.share())) else {
+    let depths: Vec<Seen<'_, '_>> = deep.map(Seen::new).filter(Seen::enough).collect();
+    let Some(worst) = depths.iter().min_by(|a, b| a.share().total_cmp(&b.share())) else {
         return Ruling::unknown("queue depth (too few operations at a depth above 1)");
     };
     let (nominal, effective) = (worst.nominal(), worst.effective());
@@ -52,7 +52,7 @@ pub fn depth(seen: &[Digest]) -> Ruling {
             format!("queue depth {} achieved", percent(worst.share())),
         )
     };
-    let short = judged.iter().filter(|seen| seen.share() < OWN_SHARE_MIN);
+    let short = depths.iter().filter(|seen| seen.share() < OWN_SHARE_MIN);
     let ruling = ruling.explaining_each(short.map(|seen| (seen.of, 1.0 - seen.share())));
     ruling.with("effective depth", effective, Unit::Number).with(
         "nominal depth",
@@ -75,9 +75,9 @@ struct Seen<'s, 'a> {
 
 impl<'s, 'a> Seen<'s, 'a> {
     fn new(of: &'s Subject<'a>) -> Seen<'s, 'a> {
-        let mut seen = Seen { of, ops: 0, seconds: 0.0, own: 0.0, device: Some(0.0) };
-        of.runs().for_each(|run| seen.add(run));
-        seen
+        let mut means = Seen { of, ops: 0, seconds: 0.0, own: 0.0, device: Some(0.0) };
+        of.runs().for_each(|run| means.add(run));
+        means
     }
 
     fn add(&mut self, d: &Digest) {
@@ -85,10 +85,10 @@ impl<'s, 'a> Seen<'s, 'a> {
         self.seconds += d.seconds;
         self.own += d.depth * d.seconds;
         // Only pure reads: a final flush delays everything and enters the device's mean.
-        let watched = d
+        let device_mean = d
             .device
             .filter(|device| d.random && d.mix.write == 0 && device.read_bytes >= d.bytes[0] / 2);
-        self.device = self.device.zip(watched).map(|(sum, seen)| sum + seen.depth * d.seconds);
+        self.device = self.device.zip(device_mean).map(|(sum, seen)| sum + seen.depth * d.seconds);
     }
 
     fn enough(&self) -> bool {
@@ -101,9 +101,9 @@ impl<'s, 'a> Seen<'s, 'a> {
 
     /// The depth achieved: in the device if it is too low there, otherwise in the workload.
     fn effective(&self) -> f64 {
-        let own = self.own / self.seconds;
+        let own_mean = self.own / self.seconds;
         let device = self.device.map_or(f64::INFINITY, |sum| sum / self.seconds);
-        if device < DEVICE_SHARE_MIN * self.nominal() { device.min(own) } else { own }
+        if device < DEVICE_SHARE_MIN * self.nominal() { device.min(own_mean) } else { own_mean }
     }
 
     fn share(&self) -> f64 {

@@ -72,8 +72,8 @@ pub fn device_cache(sets: &[WorkingSet], far: Option<&WorkingSet>) -> Ruling {
     }
     let n = small.p50_ns.len().min(large.p50_ns.len());
     let slower = |i: usize| {
-        let far = far.and_then(|far| far.p50_ns.get(i)).copied().unwrap_or(0.0);
-        small.p50_ns[i].max(far)
+        let far_ns = far.and_then(|far| far.p50_ns.get(i)).copied().unwrap_or(0.0);
+        small.p50_ns[i].max(far_ns)
     };
     let smallest: Vec<f64> = (0..n).map(slower).collect();
     let step = compare(&smallest, &large.p50_ns[..n]);

@@ -103,8 +103,8 @@ impl Digest {
 
     /// The workloads with reported metrics; all of them if a method reports none.
     pub fn reported(seen: &[Digest]) -> impl Iterator<Item = &Digest> {
-        let any = seen.iter().any(|digest| !digest.probe);
-        seen.iter().filter(move |digest| !any || !digest.probe)
+        let has_reported = seen.iter().any(|digest| !digest.probe);
+        seen.iter().filter(move |digest| !has_reported || !digest.probe)
     }
 
     /// Bytes per second of the faster direction, because a link carries both at once.

@@ -63,10 +63,10 @@ fn fall(subject: &Subject<'_>) -> Option<Fall> {
         return None;
     }
     let (early, late) = (&rates[..third], &rates[rates.len() - third..]);
-    let apart = early.iter().copied().fold(f64::INFINITY, f64::min)
+    let is_apart = early.iter().copied().fold(f64::INFINITY, f64::min)
         > late.iter().copied().fold(0.0, f64::max);
     let (before, after) = (mean(early), mean(late));
-    (apart && after < FELL_BELOW * before).then_some((before, after))
+    (is_apart && after < FELL_BELOW * before).then_some((before, after))
 }
 
 #[cfg(test)]

@@ -28,33 +28,33 @@ pub static RULE: Rule = Rule {
 pub fn file_system(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     let system = target.target.filesystem.as_ref()?;
     let subjects = Subject::reported(seen);
-    let held: Vec<_> = subjects.iter().filter_map(|s| Some((s, idle(s)?))).collect();
-    let (_, most) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let limited: Vec<_> = subjects.iter().filter_map(|s| Some((s, idle(s)?))).collect();
+    let (_, most) = limited.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "The drive was idle for {} of the time during {}: the software above it, {} and the \
          kernel, takes that time.",
         percent(*most),
-        listed(held.iter().map(|(subject, _)| *subject)),
+        listed(limited.iter().map(|(subject, _)| *subject)),
         system.kind
     );
     let ruling = Ruling::yes(VerdictKind::FileSystem, text)
         .next_test("the same on the device itself, or on another file system")
         .with("idle share of the drive", *most, Unit::Number);
-    Some(ruling.explaining_each(held))
+    Some(ruling.explaining_each(limited))
 }
 
 /// The share of the time in which the drive had no request, for one operation at a time.
 fn idle(subject: &Subject<'_>) -> Option<f64> {
-    let (mut busy_s, mut ops, mut asked, mut moved) = (0.0, 0, 0, 0);
+    let (mut busy_s, mut ops, mut requested, mut transferred) = (0.0, 0, 0, 0);
     for run in subject.runs() {
         let device = run.device.filter(|_| run.direct && run.depth_nominal == Some(1))?;
         busy_s += device.busy * run.seconds;
         ops += run.ops[0] + run.ops[1];
-        asked += run.bytes[0] + run.bytes[1];
-        moved += device.read_bytes + device.written_bytes;
+        requested += run.bytes[0] + run.bytes[1];
+        transferred += device.read_bytes + device.written_bytes;
     }
     // A device that does not count its time, or did not receive the bytes, proves nothing.
-    let counted = busy_s > 0.0 && moved >= asked / 2 && ops >= OPS_MIN;
+    let counted = busy_s > 0.0 && transferred >= requested / 2 && ops >= OPS_MIN;
     let share = 1.0 - busy_s / subject.seconds().max(1e-9);
     (counted && share >= IDLE_MIN).then_some(share)
 }

@@ -32,20 +32,20 @@ pub fn flush(target: &TargetInfo, times: &FlushTimes) -> Ruling {
         return Ruling::unknown(text);
     };
     let volatile_cache = target.target.drive.as_ref().and_then(|d| d.write_cache);
-    let took = latency(median as f64);
+    let time = latency(median as f64);
     let ruling = if target.ram {
         Ruling::unknown("Memory has nothing to flush: durability was not tested.")
     } else if median >= HONEST_NS_MIN {
         Ruling::no(
             VerdictKind::FlushPlausible,
-            format!("Flush takes {took}: plausible, not proof."),
+            format!("Flush takes {time}: plausible, not proof."),
         )
     } else if volatile_cache == Some(false) {
-        let text = format!("Flush takes {took}; the drive declares no volatile cache to flush.");
+        let text = format!("Flush takes {time}; the drive declares no volatile cache to flush.");
         Ruling::no(VerdictKind::FlushPlausible, text)
     } else {
         let text = format!(
-            "Flush takes {took}, less than flash takes to program, and no power-loss protection is \
+            "Flush takes {time}, less than flash takes to program, and no power-loss protection is \
              declared: acknowledged writes may not survive a power cut."
         );
         Ruling::yes(VerdictKind::Flush, text)

@@ -30,19 +30,19 @@ pub fn flush_cost(times: &FlushTimes, seen: &[Digest]) -> Option<Ruling> {
         let flushes = s.sum(|run| run.flushes as f64);
         (flushes * flush_s / s.seconds().max(1e-9)).min(1.0)
     };
-    let held: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_MIN).collect();
-    let most = held.iter().map(|s| share(s)).reduce(f64::max)?;
+    let limited: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_MIN).collect();
+    let most = limited.iter().map(|s| share(s)).reduce(f64::max)?;
     let text = format!(
         "A flush takes {}: up to {} of the time of {}.",
         latency(flush_s * 1e9),
         percent(most),
-        listed(held.iter().copied())
+        listed(limited.iter().copied())
     );
     let ruling = Ruling::yes(VerdictKind::Flush, text)
         .next_test("longer runs (--time 5m): the share of a single flush falls")
         .with("flush p50", flush_s * 1e9, Unit::Nanoseconds)
         .with("share of the time", most, Unit::Number);
-    Some(ruling.explaining_each(held.iter().map(|s| (*s, share(s)))))
+    Some(ruling.explaining_each(limited.iter().map(|s| (*s, share(s)))))
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ pub static RULE: Rule =
 
 pub fn full(target: &TargetInfo) -> Ruling {
     let filesystem = target.target.filesystem.as_ref();
-    let known = filesystem.and_then(|f| Some((f.free_bytes?, f.bytes.filter(|&b| b > 0)?)));
-    let Some((free, bytes)) = known else {
+    let free_and_size = filesystem.and_then(|f| Some((f.free_bytes?, f.bytes.filter(|&b| b > 0)?)));
+    let Some((free, bytes)) = free_and_size else {
         return Ruling::unknown("The free space of the file system is unknown.");
     };
     let share = free as f64 / bytes as f64;

@@ -86,8 +86,8 @@ impl<'a> Grid<'a> {
     pub fn writes_hold(&self) -> bool {
         let Some(cell) = self.random(OpKind::Write, 1, DEPTH) else { return true };
         [Addressing::Again, Addressing::After].into_iter().all(|place| {
-            let again = self.test(OpKind::Write, place).and_then(rate);
-            again.is_none_or(|again| (cell / HOLDS..=cell * HOLDS).contains(&again))
+            let repeat = self.test(OpKind::Write, place).and_then(rate);
+            repeat.is_none_or(|repeat| (cell / HOLDS..=cell * HOLDS).contains(&repeat))
         })
     }
 
@@ -101,9 +101,9 @@ impl<'a> Grid<'a> {
     /// Bytes per second of a burst of writes after a rest, without the flush that follows.
     pub fn burst(&self, block: u32, depth: u32) -> Option<f64> {
         let name = burst_name(block, depth);
-        let found = self.subjects.iter().find(|s| s.name() == name)?;
+        let subject = self.subjects.iter().find(|s| s.name() == name)?;
         let rate = |run: &Digest| run.bytes[1] as f64 / (run.seconds - run.flush_s).max(1e-9);
-        Some(found.median(rate)).filter(|rate| *rate > 0.0)
+        Some(subject.median(rate)).filter(|rate| *rate > 0.0)
     }
 
     /// The reads after a rest.

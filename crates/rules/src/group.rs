@@ -40,20 +40,20 @@ pub static IO: Rule = Rule {
 pub fn quota(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     let subjects = Subject::reported(seen);
     let share = |s: &Subject<'_>| s.sum(|run| run.throttled_s) / s.seconds().max(1e-9);
-    let held: Vec<_> = subjects.iter().filter(|s| share(s) >= THROTTLED_MIN).collect();
-    let worst = held.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let throttled: Vec<_> = subjects.iter().filter(|s| share(s) >= THROTTLED_MIN).collect();
+    let worst = throttled.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let processors = target.limits.group.processors;
     let most = processors.map(|n| format!(" to {n} processors")).unwrap_or_default();
     let text = format!(
         "A control group limits this process{most}: it was kept off the processor for {} of the \
          time of {}.",
         percent(share(worst)),
-        listed(held.iter().copied())
+        listed(throttled.iter().copied())
     );
     let ruling = Ruling::yes(VerdictKind::CpuQuota, text)
         .next_test("the same outside the container or service, or with a larger quota")
         .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
-    let ruling = ruling.explaining_each(held.iter().map(|s| (*s, share(s))));
+    let ruling = ruling.explaining_each(throttled.iter().map(|s| (*s, share(s))));
     Some(processors.map_or(ruling.clone(), |n| ruling.with("processors", n, Unit::Number)))
 }
 
@@ -68,24 +68,24 @@ struct AtLimit<'s, 'a> {
 /// The workloads that reach an I/O limit of the group.
 pub fn io_limit(group: &GroupLimits, seen: &[Digest]) -> Option<Ruling> {
     let subjects = Subject::reported(seen);
-    let mut held: Vec<AtLimit<'_, '_>> = Vec::new();
+    let mut limited: Vec<AtLimit<'_, '_>> = Vec::new();
     for subject in &subjects {
-        held.extend(at_limit(group, subject));
+        limited.extend(at_limit(group, subject));
     }
-    let first = held.first()?;
-    let mut limits: Vec<&str> = held.iter().map(|h| h.words.as_str()).collect();
+    let first = limited.first()?;
+    let mut limits: Vec<&str> = limited.iter().map(|h| h.words.as_str()).collect();
     limits.sort_unstable();
     limits.dedup();
     let text = format!(
         "A control group limits I/O {}: it holds back {}.",
         limits.join(" and "),
-        listed(held.iter().map(|h| h.subject))
+        listed(limited.iter().map(|h| h.subject))
     );
     let ruling = Ruling::yes(VerdictKind::IoLimit, text)
         .next_test("the same outside the container or service")
         .with("limit per second", first.limit, Unit::Number)
         .with("reached per second", first.rate, Unit::Number);
-    Some(ruling.explaining_each(held.iter().map(|h| (h.subject, h.rate / h.limit))))
+    Some(ruling.explaining_each(limited.iter().map(|h| (h.subject, h.rate / h.limit))))
 }
 
 /// The limit that a workload reaches, if there is one.

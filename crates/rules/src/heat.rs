@@ -48,13 +48,13 @@ pub fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
         }
         (Some(t), Some(warn_c)) if t.start_c >= warn_c => {
             let hot = |run: &Digest| run.temperature.is_some_and(|t| t.start_c >= warn_c);
-            let held = at_one_rate(subjects.iter().filter(|s| in_most(s, &hot)).collect());
+            let limited = at_one_rate(subjects.iter().filter(|s| in_most(s, &hot)).collect());
             let text = format!(
                 "The drive was at {:.0} C from the start; from its warning temperature of \
                  {warn_c:.0} C, it may slow down all the time.",
                 t.start_c
             );
-            Ruling::yes(VerdictKind::Heat, text).explaining_all(&held)
+            Ruling::yes(VerdictKind::Heat, text).explaining_all(&limited)
         }
         (Some(t), Some(warn_c)) if t.max_c >= warn_c => Ruling::yes(
             VerdictKind::Heat,
@@ -91,19 +91,19 @@ pub fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
 fn at_one_rate<'s, 'a>(hot: Vec<&'s Subject<'a>>) -> Vec<&'s Subject<'a>> {
     let rate = |subject: &Subject<'_>| subject.median(Digest::both_ways);
     let most = hot.iter().map(|s| rate(s)).fold(0.0, f64::max);
-    let held: Vec<_> = hot.into_iter().filter(|s| rate(s) >= ONE_RATE * most).collect();
-    let some = |is: &dyn Fn(&Digest) -> bool| held.iter().any(|s| is(s.first()));
-    let all_kinds = some(&|d| d.random)
-        && some(&|d| !d.random)
-        && some(&|d| d.mix.write == 0)
-        && some(&|d| d.mix.read == 0);
-    if all_kinds { held } else { Vec::new() }
+    let limited: Vec<_> = hot.into_iter().filter(|s| rate(s) >= ONE_RATE * most).collect();
+    let has_any = |is: &dyn Fn(&Digest) -> bool| limited.iter().any(|s| is(s.first()));
+    let all_kinds = has_any(&|d| d.random)
+        && has_any(&|d| !d.random)
+        && has_any(&|d| d.mix.write == 0)
+        && has_any(&|d| d.mix.read == 0);
+    if all_kinds { limited } else { Vec::new() }
 }
 
 /// Temperatures from the first measurement to the last.
 fn warmth(seen: &[Digest]) -> Option<Temperature> {
-    let all = seen.iter().filter_map(|d| d.temperature);
-    all.reduce(|first, next| Temperature {
+    let temperatures = seen.iter().filter_map(|d| d.temperature);
+    temperatures.reduce(|first, next| Temperature {
         start_c: first.start_c,
         end_c: next.end_c,
         max_c: first.max_c.max(next.max_c),

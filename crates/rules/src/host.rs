@@ -50,15 +50,16 @@ pub static RULE: Rule = Rule {
 };
 
 fn host(facts: &Facts<'_>) -> Option<Ruling> {
-    let own = facts.target.target.drive.as_ref()?.model.as_deref()?;
+    let own_model = facts.target.target.drive.as_ref()?.model.as_deref()?;
     let neighbours = facts.checks.list();
     let links = super::link::link(facts.target, facts.seen);
     let subjects = Subject::reported(facts.seen);
     let free = subjects.iter().filter(|s| !links.iter().any(|ruling| ruling.explains(s)));
-    let found = free.filter_map(|s| Some((s, models_at_rate(own, s, neighbours)?)));
-    let held: Vec<(&Subject<'_>, usize)> = found.collect();
-    let (first, models) = *held.first()?;
-    let names: Vec<_> = held.iter().map(|(subject, _)| *subject).collect();
+    let subjects_and_models =
+        free.filter_map(|s| Some((s, models_at_rate(own_model, s, neighbours)?)));
+    let limited: Vec<(&Subject<'_>, usize)> = subjects_and_models.collect();
+    let (first, models) = *limited.first()?;
+    let names: Vec<_> = limited.iter().map(|(subject, _)| *subject).collect();
     let text = format!(
         "Drives of {models} models reach the same rate on this port, and none was faster: the \
          host is the limit of {}.",
@@ -78,12 +79,13 @@ fn host(facts: &Facts<'_>) -> Option<Ruling> {
 fn models_at_rate(own: &str, of: &Subject<'_>, neighbours: &[Neighbour]) -> Option<usize> {
     // A mix has two metrics, and neither is an independent rate.
     let [metric] = of.metrics() else { return None };
-    let others = neighbours.iter().filter_map(|n| Some((n.model.as_str(), *n.rates.get(metric)?)));
-    let all: Vec<(&str, f64)> = others.chain([(own, of.rate())]).collect();
-    let fastest = all.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let neighbour_rates =
+        neighbours.iter().filter_map(|n| Some((n.model.as_str(), *n.rates.get(metric)?)));
+    let rates: Vec<(&str, f64)> = neighbour_rates.chain([(own, of.rate())]).collect();
+    let fastest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let reaches = |rate: f64| rate > 0.0 && rate >= (1.0 - WITHIN) * fastest;
-    let at = all.iter().filter(|(_, rate)| reaches(*rate));
-    let mut models: Vec<String> = at.map(|(model, _)| model.trim().to_lowercase()).collect();
+    let fast = rates.iter().filter(|(_, rate)| reaches(*rate));
+    let mut models: Vec<String> = fast.map(|(model, _)| model.trim().to_lowercase()).collect();
     models.sort();
     models.dedup();
     (reaches(of.rate()) && models.len() >= MODELS_MIN).then_some(models.len())

@@ -127,32 +127,32 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     // Without a timed workload, bounds on speed are not judged.
     let untimed = seen.is_empty() && (checks.get::<Trim>().is_some() || !rulings.is_empty());
     let (mut applied, mut bounds) = (Vec::new(), Vec::new());
-    let asked = |rule: &&&Rule| {
+    let is_judged = |rule: &&&Rule| {
         !untimed || rule.role == Role::Claim || (target.ram && std::ptr::eq(**rule, &ram::RULE))
     };
-    for rule in RULES.iter().filter(asked) {
+    for rule in RULES.iter().filter(is_judged) {
         if rule.is_overridden(&applied) {
             continue;
         }
-        let mut found = (rule.judge)(&facts);
+        let mut conclusions = (rule.judge)(&facts);
         if rule.role == Role::Rest {
-            found = found.into_iter().filter_map(|r| r.of_the_rest(&rulings)).collect();
+            conclusions = conclusions.into_iter().filter_map(|r| r.of_the_rest(&rulings)).collect();
         }
-        applied.extend(found.iter().any(Ruling::applies).then_some(*rule));
-        bounds.extend(found.iter().filter(|_| rule.role == Role::Bound).cloned());
-        rulings.extend(found.into_iter().filter(|ruling| rule.reports(ruling)));
+        applied.extend(conclusions.iter().any(Ruling::applies).then_some(*rule));
+        bounds.extend(conclusions.iter().filter(|_| rule.role == Role::Bound).cloned());
+        rulings.extend(conclusions.into_iter().filter(|ruling| rule.reports(ruling)));
     }
     let subjects = Subject::reported(seen);
     mixed::follow(&subjects, &mut rulings);
     mixed::follow_rested(seen, &mut rulings);
     let open = unexplained(&subjects, &rulings);
     // Figures served from memory have no bound in the drive.
-    let asked = !untimed && !rule::overridden(&[&ram::RULE], &applied);
-    let asked = asked && (seen.is_empty() || !open.is_empty());
+    let is_drives = !untimed && !rule::overridden(&[&ram::RULE], &applied);
+    let is_open = is_drives && (seen.is_empty() || !open.is_empty());
     let explained = rulings.iter().any(|r| r.applies() && !r.verdict.explains.is_empty());
     let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
     let open = if explained { &open[..] } else { &[] };
-    verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
+    verdicts.chain(is_open.then(|| undetermined(&bounds, open))).collect()
 }
 
 /// The conclusions of a method that draws its own. On a target in memory they are not about a
@@ -181,8 +181,8 @@ fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], rulings: &[Ruling]) -> Vec<&
 /// those unknown.
 fn undetermined(bounds: &[Ruling], of: &[&Subject<'_>]) -> Verdict {
     let texts = |answer| {
-        let of = bounds.iter().filter(|ruling| ruling.answer == answer);
-        of.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
+        let matching = bounds.iter().filter(|ruling| ruling.answer == answer);
+        matching.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
     };
     let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
     let mut text = String::from("The drive itself seems to be the limit");

@@ -38,21 +38,21 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let subjects = Subject::reported(seen);
     let half_duplex = matches!(target.bus, Bus::Sata | Bus::Sd | Bus::Emmc);
     let used = |subject: &Subject<'_>| {
-        let of = if half_duplex { Digest::both_ways } else { Digest::throughput };
+        let rate_of = if half_duplex { Digest::both_ways } else { Digest::throughput };
         let writes = subject.first().bytes[1] > 0;
-        let mean = if writes { subject.mean(of) } else { f64::INFINITY };
-        subject.median(of).min(mean)
+        let mean = if writes { subject.mean(rate_of) } else { f64::INFINITY };
+        subject.median(rate_of).min(mean)
     };
     let rates = subjects.iter().map(|subject| (subject, used(subject)));
     let mut rates: Vec<_> = rates.filter(|(_, rate)| *rate > 0.0).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     if rates.is_empty() {
-        let why = if subjects.is_empty() {
+        let reason = if subjects.is_empty() {
             "no workload bypassed the page cache"
         } else {
             "no workload moved data"
         };
-        return vec![Ruling::unknown(format!("share of the link in use ({why})"))];
+        return vec![Ruling::unknown(format!("share of the link in use ({reason})"))];
     }
     // At depth 1, a random block has the link to itself; sequential blocks overlap with flash.
     let is_bound = |(subject, rate): &(&Subject<'_>, f64)| {
@@ -60,8 +60,8 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         let page = first.random && first.depth_nominal == Some(1);
         share >= BOUND_SHARE || (page && share >= ALONE_SHARE)
     };
-    let (limited, others): (Vec<_>, Vec<_>) = rates.iter().copied().partition(is_bound);
-    let with = |ruling: Ruling, rate: f64| {
+    let (limited, free): (Vec<_>, Vec<_>) = rates.iter().copied().partition(is_bound);
+    let with_rates = |ruling: Ruling, rate: f64| {
         let ruling = ruling.with("throughput", rate, Unit::BytesPerSecond);
         ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
     };
@@ -76,11 +76,11 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         let ruling = Ruling::yes(VerdictKind::Link, text)
             .next_test("the same drive on a faster port: these figures should rise");
         let shares = limited.iter().map(|(subject, rate)| (*subject, rate / ceiling));
-        with(ruling.explaining_each(shares), *rate)
+        with_rates(ruling.explaining_each(shares), *rate)
     });
-    let no = others.first().map(|(_, rate)| {
+    let no = free.first().map(|(_, rate)| {
         let text = format!("link at most {} used", percent(rate / ceiling));
-        with(Ruling::no(VerdictKind::LinkFree, text), *rate)
+        with_rates(Ruling::no(VerdictKind::LinkFree, text), *rate)
     });
     yes.into_iter().chain(no).collect()
 }

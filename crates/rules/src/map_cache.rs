@@ -103,8 +103,8 @@ impl Count {
 
     /// Standard deviation of the share, computed with one more slow pair so that it is not zero.
     fn deviation(self) -> f64 {
-        let apart = (self.first - self.second) / self.of;
-        let square = (self.first + self.second + 1.0) / self.of - apart.powi(2);
+        let difference = (self.first - self.second) / self.of;
+        let square = (self.first + self.second + 1.0) / self.of - difference.powi(2);
         (square / self.of).max(0.0).sqrt() / self.clear()
     }
 
@@ -145,23 +145,23 @@ impl Finding {
     fn from_spans(spans: &[MapSpan]) -> Finding {
         let least = least_ns(spans);
         let counts: Vec<Count> = spans.iter().map(|span| Count::from_span(span, least)).collect();
-        let beyond = counts.iter().position(|count| count.is_beyond());
-        let Some(at) = beyond else { return Finding::All };
-        let (here, larger) = (counts[at], &counts[at + 1..]);
+        let first_beyond = counts.iter().position(|count| count.is_beyond());
+        let Some(index) = first_beyond else { return Finding::All };
+        let (count, larger) = (counts[index], &counts[index + 1..]);
         let confirmed = match larger {
-            [] => here.share() >= ALONE_MIN,
+            [] => count.share() >= ALONE_MIN,
             _ => larger.iter().all(|count| count.is_beyond()),
         };
-        if at == 0 || !confirmed {
+        if index == 0 || !confirmed {
             return Finding::Unclear;
         }
         let last = &spans[spans.len() - 1].pairs;
         let mut extra: Vec<f64> = last.iter().map(|pair| pair[0] - pair[1]).collect();
         extra.retain(|ns| *ns > least);
         Finding::Held(Held {
-            bytes: here.held(0.0),
-            low: here.held(RANGE),
-            high: here.held(-RANGE),
+            bytes: count.held(0.0),
+            low: count.held(RANGE),
+            high: count.held(-RANGE),
             miss_ns: quantile(&extra, 0.5),
         })
     }

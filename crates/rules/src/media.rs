@@ -93,12 +93,12 @@ fn bursts<'g, 'a>(grid: &'g Grid<'a>, large: u32) -> Vec<(&'g Subject<'a>, f64)>
 fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
     let gain = |(cell, burst): &(&Subject<'_>, f64)| burst / cell.throughput().max(1.0);
     let cells = bursts(grid, large);
-    let held: Vec<_> = cells.iter().filter(|cell| gain(cell) >= BURST_MIN).collect();
-    let first = held.first()?;
+    let bursts: Vec<_> = cells.iter().filter(|cell| gain(cell) >= BURST_MIN).collect();
+    let first = bursts.first()?;
     let text = format!(
         "Flash is the limit of {}: after a rest, the drive's buffer accepts {}; the sustained rate \
          is {}.",
-        listed(held.iter().map(|(cell, _)| *cell)),
+        listed(bursts.iter().map(|(cell, _)| *cell)),
         throughput(first.1),
         throughput(first.0.throughput())
     );
@@ -106,69 +106,70 @@ fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
         .next_test("a larger model of the drive has more flash: these figures should rise")
         .with("burst after a rest", first.1, Unit::BytesPerSecond)
         .with("lasting", first.0.throughput(), Unit::BytesPerSecond);
-    Some(ruling.explaining_each(held.iter().map(|cell| (cell.0, 1.0 - 1.0 / gain(cell)))))
+    Some(ruling.explaining_each(bursts.iter().map(|cell| (cell.0, 1.0 - 1.0 / gain(cell)))))
 }
 
 fn controller(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
     let (lasting, burst) = (grid.in_order(Write, 8)?.throughput(), grid.burst(large, 1)?);
-    let same = |rate: f64| (rate / lasting - 1.0).abs() <= ONE_RATE;
+    let is_lasting_rate = |rate: f64| (rate / lasting - 1.0).abs() <= ONE_RATE;
     let random = grid.find(Write, Order::Random, 1, DEPTH)?.throughput();
     let reads = grid.in_order(Read, 8)?.throughput();
-    if burst > BURST_SAME * lasting || !same(random) || reads < READS_FASTER * lasting {
+    if burst > BURST_SAME * lasting || !is_lasting_rate(random) || reads < READS_FASTER * lasting {
         return None;
     }
     let cells = bursts(grid, large).into_iter().map(|(cell, _)| cell);
-    let held: Vec<_> = cells.filter(|cell| same(cell.throughput())).collect();
+    let limited: Vec<_> = cells.filter(|cell| is_lasting_rate(cell.throughput())).collect();
     let text = format!(
         "The drive's controller accepts {}, sequential or random, and no more after a rest: it is \
          the limit of {}.",
         throughput(lasting),
-        listed(held.iter().copied())
+        listed(limited.iter().copied())
     );
     let ruling = Ruling::yes(VerdictKind::Controller, text)
         .next_test("the same with zeros (-m authentic): a controller that compresses accepts more")
         .with("burst after a rest", burst, Unit::BytesPerSecond)
         .with("random writes", random, Unit::BytesPerSecond);
-    Some(ruling.explaining_all(&held))
+    Some(ruling.explaining_all(&limited))
 }
 
 fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
     let small = f64::from(grid.small()?);
-    let [one, deep] = [1, DEPTH].map(|depth| grid.random(Read, 1, depth));
+    let [single, deep] = [1, DEPTH].map(|depth| grid.random(Read, 1, depth));
     // Without the test at greater depth, the depth could still be the limit.
-    let (one, deep, _) = (one?, deep?, grid.random(Read, 1, DEEPER)?);
+    let (single, deep, _) = (single?, deep?, grid.random(Read, 1, DEEPER)?);
     let rates = LARGER.map(|blocks| grid.random(Read, blocks, DEPTH));
     let rate = |i: usize| rates[i].map(|rate| (rate, rate * small * f64::from(LARGER[i])));
     let room = |bytes: f64| bytes < LINK_ROOM * ceiling;
-    let mut held: Vec<&Subject<'_>> = Vec::new();
+    let mut limited: Vec<&Subject<'_>> = Vec::new();
     let data = [rate(0), rate(1)].into_iter().flatten();
     if data.clone().any(|(ops, bytes)| room(bytes) && deep / ops >= DATA_MIN) {
-        held.extend(grid.find(Read, Order::Random, 1, DEPTH));
+        limited.extend(grid.find(Read, Order::Random, 1, DEPTH));
     }
     // Sequential reads, and nearly as many bytes at random, in 16 times as many commands.
     let (_, scattered) = rate(1)?;
     if let Some(in_order) = grid.in_order(Read, 8) {
         let deep = in_order.throughput();
         if room(deep) && scattered >= AS_MUCH * deep {
-            held.push(in_order);
+            limited.push(in_order);
             let alone = grid.in_order(Read, 1);
-            held.extend(alone.filter(|cell| cell.throughput() >= ALONE_MIN * deep));
+            limited.extend(alone.filter(|cell| cell.throughput() >= ALONE_MIN * deep));
         }
     }
     let data = grid.random(Read, LARGER[1], 1).is_some_and(|larger| {
-        let data_s = (1.0 / larger - 1.0 / one) / f64::from(LARGER[1] - 1);
-        data_s * one >= MOST && small / ceiling < MOST * data_s
+        let data_s = (1.0 / larger - 1.0 / single) / f64::from(LARGER[1] - 1);
+        data_s * single >= MOST && small / ceiling < MOST * data_s
     });
     // A buffered write takes a command and a transfer; a read also takes flash.
-    let sense = grid.buffered_write_ns().is_some_and(|write_ns| 1.0 - write_ns * one / 1e9 >= MOST);
+    let sense =
+        grid.buffered_write_ns().is_some_and(|write_ns| 1.0 - write_ns * single / 1e9 >= MOST);
     if data || sense {
-        held.extend(grid.find(Read, Order::Random, 1, 1));
+        limited.extend(grid.find(Read, Order::Random, 1, 1));
     }
-    let names = listed(held.iter().copied());
+    let names = listed(limited.iter().copied());
     let text = format!("Flash is the limit of {names}; the link and the commands are not.");
-    (!held.is_empty()).then(|| {
+    (!limited.is_empty()).then(|| {
         Ruling::yes(VerdictKind::FlashBound, text)
-            .explaining_all(&held)
+            .explaining_all(&limited)
             .next_test("a larger model of the drive has more flash: these figures should rise")
             .with("small reads per second", deep, Unit::Iops)
             .with("random reads of 16 times the size", scattered, Unit::BytesPerSecond)

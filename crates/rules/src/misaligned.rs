@@ -29,21 +29,24 @@ pub static RULE: Rule = Rule {
 
 /// Compares the distances; the first is 0.
 pub fn misaligned(shifts: &[Shift]) -> Ruling {
-    let Some((aligned, others)) = shifts.split_first().filter(|(_, others)| !others.is_empty())
+    let Some((aligned, shifted_rates)) =
+        shifts.split_first().filter(|(_, others)| !others.is_empty())
     else {
         return Ruling::unknown("The cost of misalignment is unknown: it was not measured.");
     };
     let n = shifts.iter().map(|s| s.rates.len()).min().unwrap_or(0);
-    let against =
-        |s: &Shift| analysis::compare_among(others.len(), &aligned.rates[..n], &s.rates[..n]);
-    let compared: Vec<_> = others.iter().filter_map(|s| Some((s.bytes, against(s)?))).collect();
+    let against = |s: &Shift| {
+        analysis::compare_among(shifted_rates.len(), &aligned.rates[..n], &s.rates[..n])
+    };
+    let compared: Vec<_> =
+        shifted_rates.iter().filter_map(|s| Some((s.bytes, against(s)?))).collect();
     let least = compared.iter().map(|c| c.1.ratio).fold(f64::INFINITY, f64::min);
     // Of equally bad offsets, the one nearest to the boundary, as it occurs in practice.
     let Some((bytes, worst)) = compared.iter().find(|c| c.1.ratio <= ALIKE * least) else {
         return Ruling::unknown("The cost of misalignment is unknown: nothing was written.");
     };
     let rate = analysis::estimate(&aligned.rates).value.unwrap_or(0.0);
-    let off = rate * worst.ratio;
+    let shifted = rate * worst.ratio;
     let (distance, share) = (binary(*bytes), percent(worst.ratio));
     let ruling = match worst.outcome {
         Outcome::Slower => Ruling::yes(
@@ -52,7 +55,7 @@ pub fn misaligned(shifts: &[Shift]) -> Ruling {
                 "Off by {distance}, 4 KiB writes fall from {} to {} ({share}): partitions and \
                  files must be aligned.",
                 throughput(rate),
-                throughput(off)
+                throughput(shifted)
             ),
         ),
         Outcome::Equivalent => Ruling::no(
@@ -65,7 +68,7 @@ pub fn misaligned(shifts: &[Shift]) -> Ruling {
     };
     ruling
         .with("aligned", rate, Unit::BytesPerSecond)
-        .with(format!("off by {distance}"), off, Unit::BytesPerSecond)
+        .with(format!("off by {distance}"), shifted, Unit::BytesPerSecond)
         .with("ratio", worst.ratio, Unit::Number)
 }
 

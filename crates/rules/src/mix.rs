@@ -22,8 +22,8 @@ pub fn mix(seen: &[Digest]) -> Ruling {
         return Ruling::no(VerdictKind::NoMix, "No workload mixes reads and writes.");
     };
     let name = MetricKey::parse(&first.name).in_words();
-    let same = seen.iter().filter(|d| d.name == first.name);
-    let [reads, writes] = same.fold([0, 0], |sum, d| [sum[0] + d.ops[0], sum[1] + d.ops[1]]);
+    let replicates = seen.iter().filter(|d| d.name == first.name);
+    let [reads, writes] = replicates.fold([0, 0], |sum, d| [sum[0] + d.ops[0], sum[1] + d.ops[1]]);
     if writes < WRITES_MIN || reads == 0 {
         let text = format!("{} ran too few operations to determine its mix.", capitalised(&name));
         return Ruling::unknown(text);

@@ -73,14 +73,15 @@ fn slower_side<'s, 'a>(
     subjects: &'s [Subject<'a>],
     mixed: &Subject<'_>,
 ) -> Option<&'s Subject<'a>> {
-    let of = mixed.first();
+    let mix = mixed.first();
     let alone = |kind: OpKind| {
         subjects.iter().find(|s| {
             let first = s.first();
-            let same = first.random == of.random && first.block_bytes == of.block_bytes;
+            let is_same = first.random == mix.random && first.block_bytes == mix.block_bytes;
             let plain = record::MetricKey::parse(&first.name);
-            same && first.mix == Mix::from_kind(kind)
-                && first.depth_nominal == of.depth_nominal
+            is_same
+                && first.mix == Mix::from_kind(kind)
+                && first.depth_nominal == mix.depth_nominal
                 && plain.as_cell().is_none_or(|cell| cell.words.is_empty())
         })
     };

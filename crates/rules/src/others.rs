@@ -34,33 +34,33 @@ pub fn others(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     }
     let subjects = Subject::reported(seen);
     let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
-    let held: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
-    let (_, worst) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let disturbed: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
+    let (_, worst) = disturbed.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "Other programs kept the drive busy: in {}, up to {} of the bytes transferred were theirs.",
-        listed(held.iter().map(|(subject, _)| *subject)),
+        listed(disturbed.iter().map(|(subject, _)| *subject)),
         percent(*worst)
     );
     let ruling = Ruling::yes(VerdictKind::SaturatedByOthers, text)
         .next_test("the same when nothing else uses the drive: ssdyno doctor lists its users")
         .with("share of other programs", *worst, Unit::Number);
-    Some(ruling.explaining_each(held))
+    Some(ruling.explaining_each(disturbed))
 }
 
 /// Share of other programs in the bytes of the busy drive; `None` if that is inconclusive.
 fn share(subject: &Subject<'_>) -> Option<f64> {
-    let (mut ours, mut all, mut busy_s) = (0, 0, 0.0);
+    let (mut requested, mut total, mut busy_s) = (0, 0, 0.0);
     for run in subject.runs() {
         let device = run.device?;
         if !run.direct || run.flushes * 10 > run.ops[1] {
             return None;
         }
-        ours += run.bytes[0] + run.bytes[1];
-        all += device.read_bytes + device.written_bytes;
+        requested += run.bytes[0] + run.bytes[1];
+        total += device.read_bytes + device.written_bytes;
         busy_s += device.busy * run.seconds;
     }
     let busy = busy_s >= BUSY_MIN * subject.seconds();
-    (busy && all >= BYTES_MIN).then(|| all.saturating_sub(ours) as f64 / all as f64)
+    (busy && total >= BYTES_MIN).then(|| total.saturating_sub(requested) as f64 / total as f64)
 }
 
 #[cfg(test)]

@@ -91,17 +91,17 @@ fn guest(host: &str, ruling: Ruling) -> Ruling {
 /// workloads count, because the checks also write zeros, which a file system need not store.
 fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
     let share = |subject: &Subject<'_>| {
-        let (mut asked, mut device) = (0, 0);
+        let (mut requested, mut device) = (0, 0);
         for run in subject.runs() {
-            asked += run.bytes[1];
+            requested += run.bytes[1];
             device += run.device?.written_bytes;
         }
-        (asked >= BYTES_MIN).then(|| device as f64 / asked as f64)
+        (requested >= BYTES_MIN).then(|| device as f64 / requested as f64)
     };
     let subjects = Subject::reported(seen);
     let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
-    let kept: Vec<_> = shares.filter(|(_, share)| *share < DEVICE_SHARE_MIN).collect();
-    let (worst, share) = kept.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let served: Vec<_> = shares.filter(|(_, share)| *share < DEVICE_SHARE_MIN).collect();
+    let (worst, share) = served.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "Memory took the writes: only {} of the bytes written in {} reached the drive before the \
          workload ended.",
@@ -111,7 +111,7 @@ fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
     let ruling = Ruling::yes(VerdictKind::Ram, text)
         .next_test("the same without --buffered, or with --fsync-at-end")
         .with(format!("device bytes / written bytes, {}", worst.in_words()), *share, Unit::Number);
-    Some(ruling.explaining_each(kept.iter().map(|(subject, share)| (*subject, 1.0 - share))))
+    Some(ruling.explaining_each(served.iter().map(|(subject, share)| (*subject, 1.0 - share))))
 }
 
 /// Judges by the drive's counter.
@@ -199,8 +199,8 @@ fn shares(seen: &[Digest]) -> Vec<Share> {
             None => sums.push((&d.name, d.bytes[0], device.fetched_bytes())),
         }
     }
-    let enough = sums.into_iter().filter(|s| s.1 >= BYTES_MIN);
-    enough
+    let judged_sums = sums.into_iter().filter(|s| s.1 >= BYTES_MIN);
+    judged_sums
         .map(|(name, asked, device)| Share {
             name: in_words(name),
             bytes: asked as f64,

@@ -114,17 +114,19 @@ fn printed(rates: &[f64]) -> String {
 /// Judges whether the rate depends on the location.
 pub fn places(seen: &PlaceRates) -> Ruling {
     let kind = seen.kind.name();
-    let Some((start, others)) = seen.rates.split_first().filter(|(_, others)| !others.is_empty())
+    let Some((start, elsewhere)) =
+        seen.rates.split_first().filter(|(_, others)| !others.is_empty())
     else {
         return Ruling::unknown(format!(
             "Whether the location matters to a {kind} was not measured."
         ));
     };
-    let against = |rates: &Vec<f64>| analysis::compare_among(others.len(), start, rates);
-    let compared = seen.places[1..].iter().zip(others).filter_map(|(p, r)| Some((*p, against(r)?)));
+    let against = |rates: &Vec<f64>| analysis::compare_among(elsewhere.len(), start, rates);
+    let compared =
+        seen.places[1..].iter().zip(elsewhere).filter_map(|(p, r)| Some((*p, against(r)?)));
     let distance = |ratio: f64| libm::log(ratio).abs();
-    let far = compared.max_by(|a, b| distance(a.1.ratio).total_cmp(&distance(b.1.ratio)));
-    let Some((place, worst)) = far else {
+    let farthest = compared.max_by(|a, b| distance(a.1.ratio).total_cmp(&distance(b.1.ratio)));
+    let Some((place, worst)) = farthest else {
         return Ruling::unknown(format!("Whether the location matters to a {kind} is unknown."));
     };
     let rate = analysis::estimate(start).value.unwrap_or(0.0);

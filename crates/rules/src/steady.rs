@@ -40,7 +40,7 @@ pub fn steady(seen: &Steadiness) -> Ruling {
     let Steadiness { rounds, .. } = seen;
     let name = MetricKey::parse(&seen.name).in_words();
     let begin = capitalised(&name);
-    let moved = seen.excursion.unwrap_or(0.0);
+    let excursion = seen.excursion.unwrap_or(0.0);
     let ruling = match (seen.pts, seen.plateau) {
         _ if seen.excursion.is_none() => Ruling::unknown(format!(
             "Whether {name} was steady is unknown: {rounds} rounds are too few."
@@ -60,7 +60,7 @@ pub fn steady(seen: &Steadiness) -> Ruling {
             format!(
                 "{begin} is PTS-steady from round {pts} but reached no plateau in {rounds} rounds: \
                  the last five change by {}, after {:.1} full drive writes.",
-                percent(moved),
+                percent(excursion),
                 seen.passes
             ),
         ),
@@ -68,11 +68,11 @@ pub fn steady(seen: &Steadiness) -> Ruling {
             VerdictKind::NotSteady,
             format!(
                 "{begin} was not steady in {rounds} rounds: the last five change by {}.",
-                percent(moved)
+                percent(excursion)
             ),
         ),
     };
-    ruling.with("slope over the window / mean", moved, Unit::Number).with(
+    ruling.with("slope over the window / mean", excursion, Unit::Number).with(
         "times the drive was written",
         seen.passes,
         Unit::Number,

@@ -121,9 +121,9 @@ pub fn throttle(seen: &HeatLoad) -> Ruling {
     };
     let ruling = match (seen.throttled_after(), seen.start_c().zip(seen.hottest())) {
         (None, Some((start, most))) => {
-            let yet = if seen.settled { "" } else { " without settling" };
+            let ending = if seen.settled { "" } else { " without settling" };
             let text = format!(
-                "Under a sustained load, the drive went from {start:.0} to {most:.0} C{yet}, and \
+                "Under a sustained load, the drive went from {start:.0} to {most:.0} C{ending}, and \
                  did not slow down."
             );
             Ruling::no(VerdictKind::Cool, text)
@@ -147,7 +147,7 @@ pub fn throttle(seen: &HeatLoad) -> Ruling {
 
 fn slowed(seen: &HeatLoad, cold: f64, after: f64, start: f64, most: f64) -> Ruling {
     let hot = seen.hot().unwrap_or(0.0);
-    let fell = format!(
+    let fall = format!(
         "After {} of load, at {most:.0} C, the rate fell from {} to {}",
         span(after),
         throughput(cold),
@@ -156,20 +156,20 @@ fn slowed(seen: &HeatLoad, cold: f64, after: f64, start: f64, most: f64) -> Ruli
     let rise = most - start;
     match seen.cooled.map(|rate| rate / cold) {
         Some(_) if rise < WARMER_K => Ruling::unknown(format!(
-            "{fell}; the temperature rose by only {rise:.0} K: heat is unlikely to be the cause."
+            "{fall}; the temperature rose by only {rise:.0} K: heat is unlikely to be the cause."
         )),
         Some(back) if back >= RECOVERED_AT => Ruling::yes(
             VerdictKind::Heat,
             format!(
-                "{fell}; after cooling, it was back at {}: the drive throttles.",
+                "{fall}; after cooling, it was back at {}: the drive throttles.",
                 percent(back)
             ),
         ),
         Some(back) => Ruling::unknown(format!(
-            "{fell}; after cooling, it was at {} of the first rate: heat alone is not the cause.",
+            "{fall}; after cooling, it was at {} of the first rate: heat alone is not the cause.",
             percent(back)
         )),
-        None => Ruling::unknown(format!("{fell}; only cooling shows whether heat was the cause.")),
+        None => Ruling::unknown(format!("{fall}; only cooling shows whether heat was the cause.")),
     }
 }
 

@@ -86,8 +86,8 @@ impl TimeSeries {
             let celsius = warmth.and_then(|(_, values)| values[i]);
             points.push(Point { seconds, bytes, celsius });
         }
-        let moved = |kind| m.kind(kind).map_or(0, |k| k.bytes);
-        let writes = moved(OpKind::Write) > moved(OpKind::Read);
+        let bytes = |kind| m.kind(kind).map_or(0, |k| k.bytes);
+        let writes = bytes(OpKind::Write) > bytes(OpKind::Read);
         let mut series = TimeSeries { points, side: if writes { "write" } else { "read" } };
         series.close(m);
         series

@@ -75,8 +75,8 @@ pub fn trim(seen: &Trim) -> Ruling {
 /// write rates that scatter too much to decide are ignored.
 fn unseen(signals: &[Signal]) -> bool {
     let no = |s: &&Signal| s.seen == Some(false);
-    let both = signals.iter().filter(no).filter(|s| s.name != WRITES).count() == 2;
-    !signals.is_empty() && (both || signals.iter().all(|s| no(&s)))
+    let both_unchanged = signals.iter().filter(no).filter(|s| s.name != WRITES).count() == 2;
+    !signals.is_empty() && (both_unchanged || signals.iter().all(|s| no(&s)))
 }
 
 /// Result of one signal: `None` if undecided.
@@ -90,19 +90,19 @@ struct Signal {
 fn content(released: Released) -> Signal {
     let share = |bytes: u64| bytes as f64 / released.looked_bytes as f64;
     let changed = 1.0 - share(released.kept_bytes);
-    let looked = binary(released.looked_bytes);
+    let size = binary(released.looked_bytes);
     let words = match share(released.zero_bytes) {
-        zeros if zeros >= CHANGED_FROM => format!("{} of {looked} read as zeros", percent(zeros)),
-        _ if changed > 0.0 => format!("{} of {looked} changed their content", percent(changed)),
-        _ => format!("{looked} kept their content"),
+        zeros if zeros >= CHANGED_FROM => format!("{} of {size} read as zeros", percent(zeros)),
+        _ if changed > 0.0 => format!("{} of {size} changed their content", percent(changed)),
+        _ => format!("{size} kept their content"),
     };
-    let seen = match changed {
+    let is_seen = match changed {
         c if c >= CHANGED_FROM => Some(true),
         // A drive may return the old content until it needs the block.
         0.0 => Some(false),
         _ => None,
     };
-    Signal { seen, words, name: "blocks changed", value: changed }
+    Signal { seen: is_seen, words, name: "blocks changed", value: changed }
 }
 
 fn reads(c: &Comparison) -> Signal {

@@ -113,8 +113,9 @@ pub fn untrimmed(seen: &States) -> Ruling {
 
 /// Judges whether a discard restores the speed.
 pub fn restored(seen: &States) -> Ruling {
-    let both = against(seen.fresh, &seen.discarded).zip(against(seen.fresh, &seen.full));
-    let Some(((_, back), (_, full))) = both else {
+    let discarded_and_full =
+        against(seen.fresh, &seen.discarded).zip(against(seen.fresh, &seen.full));
+    let Some(((_, back), (_, full))) = discarded_and_full else {
         return Ruling::unknown(
             "Whether discard restores the drive is unknown: it was not measured.",
         );

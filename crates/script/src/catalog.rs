@@ -7,8 +7,8 @@ use crate::{Declared, Form, MethodError, MethodInfo, Options, Result};
 /// The method with this name; the error lists the known names and suggests the nearest.
 pub fn find(methods: &[&'static MethodInfo], name: &str) -> Result<&'static MethodInfo> {
     let names = || methods.iter().map(|m| m.name);
-    let found = methods.iter().copied().find(|m| m.name == name);
-    found.ok_or_else(|| MethodError::Unknown {
+    let method = methods.iter().copied().find(|m| m.name == name);
+    method.ok_or_else(|| MethodError::Unknown {
         name: name.to_string(),
         nearest: nearest(name, names()),
         known: names().collect::<Vec<_>>().join(", "),
@@ -19,16 +19,16 @@ pub fn find(methods: &[&'static MethodInfo], name: &str) -> Result<&'static Meth
 pub fn declared(
     methods: &[&'static MethodInfo],
 ) -> Vec<(&'static dyn Declared, Vec<&'static str>)> {
-    let mut all: Vec<(&'static dyn Declared, Vec<&'static str>)> = Vec::new();
+    let mut options: Vec<(&'static dyn Declared, Vec<&'static str>)> = Vec::new();
     for info in methods {
         for option in info.options.iter().filter(|o| o.form() != Form::Unwritten) {
-            match all.iter_mut().find(|(known, _)| known.name() == option.name()) {
+            match options.iter_mut().find(|(known, _)| known.name() == option.name()) {
                 Some((_, names)) => names.push(info.name),
-                None => all.push((*option, vec![info.name])),
+                None => options.push((*option, vec![info.name])),
             }
         }
     }
-    all
+    options
 }
 
 /// Adds typed options to the common ones. Refuses an option that no chosen method declares, and a
@@ -40,8 +40,8 @@ pub fn options(
     mut common: Options,
 ) -> Result<Options> {
     for (name, words) in typed {
-        let of = |m: &&MethodInfo| m.options.iter().find(|o| o.name() == name).copied();
-        let Some(option) = chosen.iter().find_map(of) else {
+        let find_option = |m: &&MethodInfo| m.options.iter().find(|o| o.name() == name).copied();
+        let Some(option) = chosen.iter().find_map(find_option) else {
             return Err(undeclared(methods, name, chosen));
         };
         common.parse(option, words).map_err(|range| MethodError::Option {
@@ -65,9 +65,9 @@ fn names(chosen: &[&MethodInfo]) -> String {
 
 fn undeclared(methods: &[&'static MethodInfo], name: &str, chosen: &[&MethodInfo]) -> MethodError {
     let declared = declared(methods);
-    let known = declared.iter().find(|(option, _)| option.name() == name);
-    let declared_by = known.map_or(String::new(), |(_, names)| names.join(" or -m "));
-    let rest = known.is_some_and(|(option, _)| matches!(option.form(), Form::Rest(_)));
+    let option_and_methods = declared.iter().find(|(option, _)| option.name() == name);
+    let declared_by = option_and_methods.map_or(String::new(), |(_, names)| names.join(" or -m "));
+    let rest = option_and_methods.is_some_and(|(option, _)| matches!(option.form(), Form::Rest(_)));
     MethodError::Undeclared {
         option: if rest { format!("a {name} after --") } else { format!("--{name}") },
         declared_by,

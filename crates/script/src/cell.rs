@@ -58,16 +58,16 @@ impl Cell {
     /// A separate cell with the same workload in a named state of the drive.
     #[must_use]
     pub fn in_state(mut self, state: &str) -> Cell {
-        let named = |key: MetricKey| match key.as_cell() {
+        let with_words = |key: MetricKey| match key.as_cell() {
             Some(cell) => {
                 let words = state.split('-').map(String::from).collect();
                 CellKey { words, ..cell.clone() }.into()
             }
             None => key,
         };
-        self.workload.name = named(MetricKey::from_workload(&self.workload)).to_string();
+        self.workload.name = with_words(MetricKey::from_workload(&self.workload)).to_string();
         for part in &mut self.parts {
-            part.metric = named(part.metric.clone());
+            part.metric = with_words(part.metric.clone());
         }
         self
     }
@@ -139,12 +139,12 @@ impl Part {
         let rates: Vec<f64> =
             self.rounds.iter().map(|(amount, seconds)| amount / seconds).collect();
         let (early, late) = analysis::drift(&rates)?;
-        let shown = |rate: f64| match self.unit {
+        let in_unit = |rate: f64| match self.unit {
             Unit::Iops => format!("{} IOPS", amount(rate)),
             _ => throughput(rate),
         };
-        let (what, verb) = (self.metric.in_words(), if late < early { "fell" } else { "rose" });
-        let words = format!("{what} {verb} from {} to {}", shown(early), shown(late));
+        let (subject, verb) = (self.metric.in_words(), if late < early { "fell" } else { "rose" });
+        let words = format!("{subject} {verb} from {} to {}", in_unit(early), in_unit(late));
         Some((words, late < early))
     }
 

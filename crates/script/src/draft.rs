@@ -86,13 +86,13 @@ impl<'o> Draft<'o> {
     /// sensor has no temperatures.
     #[must_use]
     pub fn chart_of_column(self, mut chart: Chart) -> Draft<'o> {
-        let known = |series: &Series| {
+        let has_values = |series: &Series| {
             let columns = series.columns.iter().filter(|column| column.unit == chart.y);
             columns.flat_map(|column| &column.values).any(Option::is_some)
         };
-        let kept: Vec<&str> =
-            self.out.series.iter().filter(|s| known(s)).map(|s| s.name.as_str()).collect();
-        chart.retain(|key| kept.contains(&key));
+        let drawn: Vec<&str> =
+            self.out.series.iter().filter(|s| has_values(s)).map(|s| s.name.as_str()).collect();
+        chart.retain(|key| drawn.contains(&key));
         self.chart(chart)
     }
 

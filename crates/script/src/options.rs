@@ -71,8 +71,8 @@ impl Options {
 
     /// The value of a declared option, or its default.
     pub fn get<T: Clone + 'static>(&self, option: &Opt<T>) -> T {
-        let given = self.given.0.iter().rev().find(|g| g.0 == option.name);
-        let value = given.and_then(|g| g.1.downcast_ref::<T>());
+        let entry = self.given.0.iter().rev().find(|g| g.0 == option.name);
+        let value = entry.and_then(|g| g.1.downcast_ref::<T>());
         value.cloned().unwrap_or_else(option.default)
     }
 

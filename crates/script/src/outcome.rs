@@ -86,16 +86,16 @@ impl Outcome {
         if self.planned {
             return;
         }
-        let ours = |m: &Metric| m.key().belongs_to(stem);
-        let place = self.metrics.iter().position(ours).unwrap_or(self.metrics.len());
-        self.metrics.retain(|m| !ours(m));
+        let is_of_cell = |m: &Metric| m.key().belongs_to(stem);
+        let place = self.metrics.iter().position(is_of_cell).unwrap_or(self.metrics.len());
+        self.metrics.retain(|m| !is_of_cell(m));
         self.metrics.splice(place..place, metrics);
     }
 
     /// Adds a latency profile, or replaces the one of the same workload and operation.
     pub fn put_latency(&mut self, profile: LatencyProfile) {
-        let same = |l: &&mut LatencyProfile| l.name == profile.name && l.op == profile.op;
-        match self.latencies.iter_mut().find(same) {
+        let is_same = |l: &&mut LatencyProfile| l.name == profile.name && l.op == profile.op;
+        match self.latencies.iter_mut().find(is_same) {
             Some(known) => *known = profile,
             None => self.latencies.push(profile),
         }
@@ -129,10 +129,10 @@ impl Outcome {
 
     /// Adds I/O errors or failed checks.
     pub fn add_errors(&mut self, new: &IoErrors) {
-        let same = |e: &&mut IoErrors| {
+        let is_same = |e: &&mut IoErrors| {
             (&e.op, &e.kind, &e.workload) == (&new.op, &new.kind, &new.workload)
         };
-        match self.errors.iter_mut().find(same) {
+        match self.errors.iter_mut().find(is_same) {
             None => self.errors.push(new.clone()),
             Some(known) => {
                 known.count += new.count;
@@ -144,16 +144,16 @@ impl Outcome {
 
     /// Lists each finding on one line, for all its workloads and replicates.
     fn list_warnings(&mut self) {
-        let mut found: Vec<Found<'_>> = Vec::new();
+        let mut lines_by_kind: Vec<Found<'_>> = Vec::new();
         for (tally, (finding, times)) in
             self.tally.iter().flat_map(|t| t.findings.iter().map(move |finding| (t, finding)))
         {
-            match found.iter_mut().find(|f| f.finding.kind == finding.kind) {
+            match lines_by_kind.iter_mut().find(|f| f.finding.kind == finding.kind) {
                 Some(known) => known.add(tally, finding, *times),
-                None => found.push(Found::new(tally, finding, *times)),
+                None => lines_by_kind.push(Found::new(tally, finding, *times)),
             }
         }
-        let lines = found.iter().map(Found::line);
+        let lines = lines_by_kind.iter().map(Found::line);
         self.warnings = self.notes.iter().cloned().chain(lines).collect();
     }
 }

@@ -35,22 +35,22 @@ pub struct Run {
 
 /// Runs the cells. A drive much slower than planned gets fewer rounds. Rates that drift are noted.
 pub fn run(session: &mut Session<'_>, rounds: Rounds, cells: &mut [Cell]) -> Result<Run> {
-    let each: f64 = cells.iter().map(Cell::seconds).sum();
-    let seconds = PATIENCE * each * f64::from(rounds.most);
+    let round_seconds: f64 = cells.iter().map(Cell::seconds).sum();
+    let seconds = PATIENCE * round_seconds * f64::from(rounds.most);
     let patience = Patience { rounds_min: ROUNDS_MIN, seconds };
     let run =
         session.rounds(rounds.most, (!rounds.all).then_some(patience), |session, round| {
             cells.iter_mut().try_for_each(|cell| cell.run(session, round))?;
             Ok(Round::Again)
         })?;
-    let (drifts, fell): (Vec<String>, Vec<bool>) = cells.iter().flat_map(Cell::drifts).unzip();
+    let (drifts, falls): (Vec<String>, Vec<bool>) = cells.iter().flat_map(Cell::drifts).unzip();
     if !drifts.is_empty() && !session.plans() {
         let drifts = drifts.join("; ");
         let text = format!("over {run} rounds, {drifts}: the value depends on their number");
         let finding = Finding::new(FindingKind::NotSteady, Level::Note, text);
         session.note(finding.advise("-m sustain shows sustained rates"));
     }
-    Ok(Run { rounds: run, fell: fell.contains(&true) })
+    Ok(Run { rounds: run, fell: falls.contains(&true) })
 }
 
 /// The note about phases that were too slow for all rounds; none if all of them ran.

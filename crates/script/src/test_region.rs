@@ -64,8 +64,8 @@ impl TestRegion {
     pub fn new(target: &TargetInfo, options: &Options, seconds: f64) -> Result<TestRegion> {
         let (large, small) = (blocks_of(LARGE, target), blocks_of(SMALL, target));
         let writes = may_write(target);
-        let wanted = options.size.unwrap_or(if writes { WRITE_BYTES } else { u64::MAX });
-        let bytes = wanted.min(target.bytes) / u64::from(large) * u64::from(large);
+        let size = options.size.unwrap_or(if writes { WRITE_BYTES } else { u64::MAX });
+        let bytes = size.min(target.bytes) / u64::from(large) * u64::from(large);
         if bytes < BYTES_MIN {
             return Err(MethodError::TooSmall { bytes: target.bytes, least: BYTES_MIN });
         }

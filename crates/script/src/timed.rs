@@ -24,14 +24,14 @@ pub fn timed_write(
 
 fn timed(session: &mut Session<'_>, way: BlockWay, offset: u64, bytes: Vec<u8>) -> Result<f64> {
     let request = BlockRequest { tag: offset, way, offset, bytes };
-    let mut done = Vec::new();
+    let mut completed = Vec::new();
     match way {
         BlockWay::Read | BlockWay::Flush => session.submit(request)?,
         BlockWay::Write => session.submit_unkept(request)?,
     }
-    session.poll(true, &mut done)?;
+    session.poll(true, &mut completed)?;
     let part = || format!("{way:?} at {offset}");
-    let one = done.pop().ok_or_else(|| MethodError::Unfinished { part: part() })?;
-    one.result.map_err(|source| RigError::Io { context: part(), source })?;
-    Ok(one.done_ns.saturating_sub(one.submitted_ns) as f64)
+    let block = completed.pop().ok_or_else(|| MethodError::Unfinished { part: part() })?;
+    block.result.map_err(|source| RigError::Io { context: part(), source })?;
+    Ok(block.done_ns.saturating_sub(block.submitted_ns) as f64)
 }

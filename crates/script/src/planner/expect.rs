@@ -43,8 +43,8 @@ pub(super) fn workload(w: &Workload, target: &TargetInfo) -> f64 {
     let amount = w.stop.bytes_bound(w.region.bytes).map(|bytes| bytes as f64);
     let amount = [amount, w.stop.ops.map(|ops| ops as f64 * block)].into_iter().flatten();
     let amount = amount.fold(f64::INFINITY, f64::min);
-    let written = amount * f64::from(w.mix.write) / w.mix.total().max(1) as f64;
-    let by_amount = (amount / rate(w, target)).max(programming(written, target));
+    let written_bytes = amount * f64::from(w.mix.write) / w.mix.total().max(1) as f64;
+    let by_amount = (amount / rate(w, target)).max(programming(written_bytes, target));
     let by_time = w.stop.time_ns.map_or(f64::INFINITY, |ns| ns as f64 / 1e9);
     let seconds = by_amount.min(by_time);
     if seconds.is_finite() { seconds } else { 0.0 }
@@ -71,8 +71,8 @@ fn rate(w: &Workload, target: &TargetInfo) -> f64 {
     let paced = match w.pacing {
         Pacing::Fixed { rate } | Pacing::Poisson { rate } => rate * block,
         Pacing::OnOff { on_ns, off_ns, rate } => {
-            let on = on_ns as f64 / (on_ns + off_ns).max(1) as f64;
-            on * rate.map_or(usual, |rate| rate * block)
+            let share_on = on_ns as f64 / (on_ns + off_ns).max(1) as f64;
+            share_on * rate.map_or(usual, |rate| rate * block)
         }
         _ => f64::INFINITY,
     };

@@ -101,13 +101,13 @@ impl Touched {
         if self.safety(target) != Safety::Destroys {
             return None;
         }
-        let (spec, lost) = (&target.target.spec, bytes(&self.changed));
+        let (spec, lost_bytes) = (&target.target.spec, bytes(&self.changed));
         Some(match &self.changed[..] {
-            [Region { start: 0, .. }] if lost + ROUNDING > target.bytes => {
+            [Region { start: 0, .. }] if lost_bytes + ROUNDING > target.bytes => {
                 format!("everything on {spec}")
             }
-            [Region { start: 0, .. }] => format!("the first {} of {spec}", binary(lost)),
-            _ => format!("{} of {spec}", binary(lost)),
+            [Region { start: 0, .. }] => format!("the first {} of {spec}", binary(lost_bytes)),
+            _ => format!("{} of {spec}", binary(lost_bytes)),
         })
     }
 }
@@ -118,8 +118,8 @@ fn bytes(regions: &[Region]) -> u64 {
 
 /// Whether a union of regions, disjoint and ascending, contains a region.
 fn contains(regions: &[Region], region: Region) -> bool {
-    let at = regions.partition_point(|r| r.end() < region.end());
-    regions.get(at).is_some_and(|r| r.start <= region.start)
+    let index = regions.partition_point(|r| r.end() < region.end());
+    regions.get(index).is_some_and(|r| r.start <= region.start)
 }
 
 /// Adds a region to a union of regions, disjoint and ascending.

@@ -53,9 +53,9 @@ impl Planner {
     /// A planner for this target.
     pub fn new(info: &TargetInfo) -> Planner {
         // A virtual drive has no host that could provide a RAM disc.
-        let around = info.target.kind != TargetKind::Virtual;
+        let has_host = info.target.kind != TargetKind::Virtual;
         Planner {
-            reference: around.then(|| Box::new(Planner::alone(info))),
+            reference: has_host.then(|| Box::new(Planner::alone(info))),
             ..Planner::alone(info)
         }
     }
@@ -104,20 +104,23 @@ impl Planner {
     /// steps are scaled down alike.
     pub fn limit(&mut self, mark: &[Step], seconds: f64, bytes: u64) {
         let before = |i: usize| mark.get(i).map_or((0.0, 0), |s| (s.seconds, s.write_bytes_max));
-        let added = |steps: &[Step]| {
+        let sums = |steps: &[Step]| {
             steps.iter().enumerate().fold((0.0, 0.0), |sum, (i, s)| {
-                let (time, written) = before(i);
-                (sum.0 + s.seconds - time, sum.1 + (s.write_bytes_max - written) as f64)
+                let (seconds_before, bytes_before) = before(i);
+                (
+                    sum.0 + s.seconds - seconds_before,
+                    sum.1 + (s.write_bytes_max - bytes_before) as f64,
+                )
             })
         };
-        let (time, written) = added(&self.steps);
+        let (time, written) = sums(&self.steps);
         let [time, written] = [seconds / time, bytes as f64 / written]
             .map(|share| if share < 1.0 { share } else { 1.0 });
         for (i, step) in self.steps.iter_mut().enumerate() {
             let (time_before, written_before) = before(i);
             step.seconds = time_before + (step.seconds - time_before) * time;
-            let more = (step.write_bytes_max - written_before) as f64 * written;
-            step.write_bytes_max = written_before + more as u64;
+            let written_more = (step.write_bytes_max - written_before) as f64 * written;
+            step.write_bytes_max = written_before + written_more as u64;
         }
     }
 
@@ -125,9 +128,9 @@ impl Planner {
     pub fn patient(&mut self, mark: &[Step], most: u32, least: u32) {
         for (i, step) in self.steps.iter_mut().enumerate() {
             let before = mark.get(i).map_or(0, |step| step.repeats);
-            let each = (step.repeats - before) / most.max(1);
-            if each > 0 && least < most {
-                step.repeats_least = Some(before + each * least);
+            let repeats = (step.repeats - before) / most.max(1);
+            if repeats > 0 && least < most {
+                step.repeats_least = Some(before + repeats * least);
             }
         }
     }
@@ -188,8 +191,8 @@ impl Planner {
         }
         self.touched.give_back(region);
         self.add(0, COMMAND_SECONDS, TICK_NS);
-        let looked = Released { looked_bytes: region.bytes.max(1), ..Released::default() };
-        Ok(Prepared { elapsed_ns: TICK_NS, released: Some(looked), ..Prepared::default() })
+        let released = Released { looked_bytes: region.bytes.max(1), ..Released::default() };
+        Ok(Prepared { elapsed_ns: TICK_NS, released: Some(released), ..Prepared::default() })
     }
 
     fn erase(&mut self, region: Region, how: Erase) -> Prepared {
@@ -231,10 +234,10 @@ impl Rig for Planner {
         let block = u64::from(workload.blocks.max());
         let issued = bound::issued_max(workload, &self.info);
         let least_ns = bound::least_ns(workload, &self.info);
-        let written = bound::written_max(workload, &self.info);
-        self.add(written, expect::workload(workload, &self.info), least_ns);
-        let moved = if workload.stop.time_ns.is_some() { block } else { issued.max(block) };
-        Ok(answer(workload, moved, least_ns))
+        let written_bytes = bound::written_max(workload, &self.info);
+        self.add(written_bytes, expect::workload(workload, &self.info), least_ns);
+        let bytes = if workload.stop.time_ns.is_some() { block } else { issued.max(block) };
+        Ok(answer(workload, bytes, least_ns))
     }
 
     /// Plans concurrent jobs one after another, which takes longest and writes the same bytes.
@@ -248,8 +251,8 @@ impl Rig for Planner {
             }
             whole.elapsed_ns += planned.elapsed_ns;
             for (mine, more) in whole.kinds.iter_mut().zip(planned.kinds) {
-                if let Some(more) = more {
-                    mine.get_or_insert_with(KindStats::default).merge(&more);
+                if let Some(stats) = more {
+                    mine.get_or_insert_with(KindStats::default).merge(&stats);
                 }
             }
         }
@@ -266,8 +269,12 @@ impl Rig for Planner {
                 self.read_back(times * region.bytes)
             }
             Preparation::Restore => {
-                let lent = std::mem::take(&mut self.lent_bytes);
-                self.add(lent, expect::fill(lent, &self.info), self.least_ns(lent));
+                let lent_bytes = std::mem::take(&mut self.lent_bytes);
+                self.add(
+                    lent_bytes,
+                    expect::fill(lent_bytes, &self.info),
+                    self.least_ns(lent_bytes),
+                );
                 self.read_back(self.touched.borrowed_bytes())
             }
             Preparation::Discard { region } | Preparation::Release { region } => {
@@ -339,7 +346,7 @@ impl Rig for Planner {
 /// A minimal measurement: one operation of every kind in the workload.
 fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
     let elapsed_ns = elapsed_ns.max(TICK_NS);
-    let mut out = Measurement {
+    let mut measurement = Measurement {
         name: w.name.clone(),
         elapsed_ns,
         direct: true,
@@ -348,8 +355,8 @@ fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
     };
     let flushes = w.flush_at_end || w.flush_every.is_some();
     for kind in OpKind::ALL {
-        let asked = w.mix.weight(kind) > 0 || (kind == OpKind::Flush && flushes);
-        if !asked {
+        let is_in_mix = w.mix.weight(kind) > 0 || (kind == OpKind::Flush && flushes);
+        if !is_in_mix {
             continue;
         }
         let mut stats = KindStats { ops: 1, ..KindStats::default() };
@@ -358,9 +365,9 @@ fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
             OpKind::Flush | OpKind::Discard => 0,
         };
         stats.service.record(elapsed_ns);
-        out.kinds[kind as usize] = Some(stats);
+        measurement.kinds[kind as usize] = Some(stats);
     }
-    out
+    measurement
 }
 
 /// Whether the workload writes back the original content.

@@ -23,9 +23,9 @@ impl Session<'_> {
             let pause = PAUSE_S.min(left);
             self.idle(std::time::Duration::from_secs_f64(pause))?;
             left -= pause;
-            let found = self.temperature()?;
-            if left <= 0.0 || found.is_none_or(|found| found <= celsius) {
-                return Ok(found);
+            let temperature = self.temperature()?;
+            if left <= 0.0 || temperature.is_none_or(|temperature| temperature <= celsius) {
+                return Ok(temperature);
             }
         }
     }

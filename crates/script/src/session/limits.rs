@@ -221,8 +221,8 @@ impl<'a> Session<'a> {
             bulk.iter().for_each(|b| planner.transfer(b.way, b.region, b.bytes));
             return Ok(None);
         }
-        let written = bulk.iter().filter(|b| b.way == BlockWay::Write);
-        let budget = Budget { bytes: written.map(|b| b.bytes).sum(), ..Budget::default() };
+        let writes = bulk.iter().filter(|b| b.way == BlockWay::Write);
+        let budget = Budget { bytes: writes.map(|b| b.bytes).sum(), ..Budget::default() };
         let (step, begun_ns) = (step.to_string(), self.elapsed_ns());
         self.limits.push(Limit { step: step.clone(), budget, begun_ns, bytes: 0, ops: 0 });
         let result = body(self);
@@ -314,17 +314,17 @@ impl<'a> Session<'a> {
 
     /// Charges a workload to all limits: its measured bytes, or its maximum while planning.
     pub fn spend(&mut self, w: &Workload, m: &Measurement) {
-        let moved = |of: fn(&rig::KindStats) -> u64, kinds: &[OpKind]| {
+        let total = |of: fn(&rig::KindStats) -> u64, kinds: &[OpKind]| {
             kinds.iter().filter_map(|kind| m.kind(*kind)).map(of).sum::<u64>()
         };
-        let written = if self.plans() {
+        let written_bytes = if self.plans() {
             bound::written_max(w, self.target())
         } else {
-            moved(|k| k.bytes, &[OpKind::Write])
+            total(|k| k.bytes, &[OpKind::Write])
         };
-        let ops = moved(|k| k.ops, &[OpKind::Read, OpKind::Write]);
+        let ops = total(|k| k.ops, &[OpKind::Read, OpKind::Write]);
         for limit in &mut self.limits {
-            limit.bytes = limit.bytes.saturating_add(written);
+            limit.bytes = limit.bytes.saturating_add(written_bytes);
             limit.ops = limit.ops.saturating_add(ops);
         }
     }

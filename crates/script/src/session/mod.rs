@@ -259,11 +259,11 @@ impl<'a> Session<'a> {
         if let Some(digest) = self.digests.last_mut().filter(|digest| digest.name == w.name) {
             digest.probe = true;
         }
-        let listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
-        let all = measurement.findings.clone();
-        measurement.findings.retain(listed);
+        let is_listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
+        let findings = measurement.findings.clone();
+        measurement.findings.retain(is_listed);
         self.out.keep_doubts(&w.name, measurement);
-        measurement.findings = all;
+        measurement.findings = findings;
         Ok(performance)
     }
 
@@ -490,8 +490,8 @@ pub fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement> {
 }
 
 fn cut_short(filled: u64, wanted: u64) -> Finding {
-    let (filled, wanted) = (binary(filled), binary(wanted));
-    let text = format!("only {filled} of {wanted} was filled in time; the run used that part");
-    let advice = format!("--size {} fills and uses all of it", wanted.replace(' ', ""));
+    let (filled, whole) = (binary(filled), binary(wanted));
+    let text = format!("only {filled} of {whole} was filled in time; the run used that part");
+    let advice = format!("--size {} fills and uses all of it", whole.replace(' ', ""));
     Finding::new(FindingKind::RegionCut, Level::Note, text).advise(advice)
 }

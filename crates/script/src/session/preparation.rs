@@ -21,8 +21,8 @@ impl Session<'_> {
         };
         match result {
             Ok(_) => {
-                let all = region == whole.everything;
-                self.out.state_after = if all { State::Fresh } else { State::Trimmed };
+                let is_everything = region == whole.everything;
+                self.out.state_after = if is_everything { State::Fresh } else { State::Trimmed };
                 Ok(true)
             }
             Err(MethodError::Rig(RigError::Unsupported(_))) => {

@@ -35,7 +35,7 @@ impl Session<'_> {
     /// [`Session::measure`] after an unreported warm-up, which takes a quarter of the workload's
     /// time and bytes.
     pub fn measure_warm(&mut self, w: &Workload, replicate: u32) -> Result<Measurement> {
-        let (warm, mut kept) = warmed(w);
+        let (warm, mut reported) = warmed(w);
         let warm = self.limited(&warm)?;
         self.step(&w.name, replicate);
         let m = self.rig().measure(&warm)?;
@@ -45,19 +45,20 @@ impl Session<'_> {
             self.out.keep_doubts(&warm.name, &m);
         }
         let m = complete(self.rig(), m)?;
-        let ops = whole_cycles(&kept, m.iops(None));
-        kept.stop.ops = self.assume(ops, None).or(kept.stop.ops);
-        let written = m.kind(OpKind::Write).map_or(0, |kind| kind.bytes);
-        let fits = kept.stop.time_ns.map(|ns| {
+        let ops = whole_cycles(&reported, m.iops(None));
+        reported.stop.ops = self.assume(ops, None).or(reported.stop.ops);
+        let written_bytes = m.kind(OpKind::Write).map_or(0, |kind| kind.bytes);
+        let fits = reported.stop.time_ns.map(|ns| {
             if self.plans() {
-                bound::timed(&kept, self.target(), ns)
+                bound::timed(&reported, self.target(), ns)
             } else {
                 (m.throughput(None).unwrap_or(0.0) * ns as f64 / 1e9) as u64
             }
         });
-        let kept = fits.and_then(|bytes| stretched(&kept, written, bytes)).unwrap_or(kept);
-        let measurement = self.execute(&kept, None, Stage::default())?.whole;
-        self.report(&kept, replicate, measurement)
+        let reported =
+            fits.and_then(|bytes| stretched(&reported, written_bytes, bytes)).unwrap_or(reported);
+        let measurement = self.execute(&reported, None, Stage::default())?.whole;
+        self.report(&reported, replicate, measurement)
     }
 }
 
@@ -66,14 +67,14 @@ fn warmed(w: &Workload) -> (Workload, Workload) {
     let mut warm = w.clone();
     warm.name = format!("{}-warm-up", w.name);
     warm.seed = w.seed.wrapping_add(1 << 31);
-    let mut kept = w.clone();
+    let mut reported = w.clone();
     let block = u64::from(w.blocks.max()) * u64::from(w.jobs);
     warm.stop.time_ns = w.stop.time_ns.map(|ns| ns / 4);
     warm.stop.bytes = w.stop.bytes.map(|bytes| (bytes / 4 / block).max(1) * block);
-    kept.stop.time_ns = w.stop.time_ns.zip(warm.stop.time_ns).map(|(all, warm)| all - warm);
+    reported.stop.time_ns = w.stop.time_ns.zip(warm.stop.time_ns).map(|(all, warm)| all - warm);
     let bytes = w.stop.bytes.zip(warm.stop.bytes);
-    kept.stop.bytes = bytes.map(|(all, warm)| all.saturating_sub(warm).max(block));
-    (warm, kept)
+    reported.stop.bytes = bytes.map(|(all, warm)| all.saturating_sub(warm).max(block));
+    (warm, reported)
 }
 
 /// The operations after which a slow mix ends: those of whole cycles. `None` for a fast mix and
