@@ -17,8 +17,7 @@ pub static RULE: Rule =
     Rule { role: Role::Cause, overridden_by: &[], judge: |facts| vec![mix(facts.seen)] };
 
 pub fn mix(seen: &[Digest]) -> Ruling {
-    let mixed = |d: &&Digest| d.mix.read > 0 && d.mix.write > 0;
-    let Some(first) = seen.iter().find(mixed) else {
+    let Some(first) = seen.iter().find(|d| d.mix.read > 0 && d.mix.write > 0) else {
         return Ruling::no(VerdictKind::NoMix, "No workload mixes reads and writes.");
     };
     let name = MetricKey::parse(&first.name).in_words();

@@ -103,8 +103,9 @@ impl Ruling {
     /// Adds the figures of a workload, and the share of its time that the cause accounts for.
     pub fn explaining(mut self, subject: &Subject<'_>, share: Option<f64>) -> Ruling {
         let share = share.map(|share| share.clamp(0.0, 1.0));
-        let explained = |metric: &String| Explained { metric: metric.clone(), share };
-        self.verdict.explains.extend(subject.metrics().iter().map(explained));
+        self.verdict.explains.extend(
+            subject.metrics().iter().map(|metric| Explained { metric: metric.clone(), share }),
+        );
         self
     }
 

@@ -40,8 +40,9 @@ pub fn options(
     mut common: Options,
 ) -> Result<Options> {
     for (name, words) in typed {
-        let find_option = |m: &&MethodInfo| m.options.iter().find(|o| o.name() == name).copied();
-        let Some(option) = chosen.iter().find_map(find_option) else {
+        let Some(option) =
+            chosen.iter().find_map(|m| m.options.iter().find(|o| o.name() == name).copied())
+        else {
             return Err(undeclared(methods, name, chosen));
         };
         common.parse(option, words).map_err(|range| MethodError::Option {

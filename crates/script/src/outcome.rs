@@ -94,8 +94,7 @@ impl Outcome {
 
     /// Adds a latency profile, or replaces the one of the same workload and operation.
     pub fn put_latency(&mut self, profile: LatencyProfile) {
-        let is_same = |l: &&mut LatencyProfile| l.name == profile.name && l.op == profile.op;
-        match self.latencies.iter_mut().find(is_same) {
+        match self.latencies.iter_mut().find(|l| l.name == profile.name && l.op == profile.op) {
             Some(known) => *known = profile,
             None => self.latencies.push(profile),
         }

@@ -81,8 +81,8 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
 fn measure(session: &mut Session<'_>, whole: &Whole, workloads: &[Workload]) -> Result<()> {
     session.discard(whole, "discard", whole.everything)?;
     session.fill_region(whole, "fill", region(whole))?;
-    let empty = |w: &Workload| Shift { bytes: w.shift_bytes, rates: Vec::new() };
-    let mut shifts: Vec<Shift> = workloads.iter().map(empty).collect();
+    let mut shifts: Vec<Shift> =
+        workloads.iter().map(|w| Shift { bytes: w.shift_bytes, rates: Vec::new() }).collect();
     session.rounds(whole.rounds(ROUNDS), None, |session, round| {
         for index in schedule::order(workloads.len(), round) {
             let m = session.measure(&TestRegion::replicate(&workloads[index], round), round)?;

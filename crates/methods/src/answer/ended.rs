@@ -88,8 +88,7 @@ fn ended(run: &Run, headline: &str) -> String {
         let rest = &headline[part.len()..];
         !rest[1..].starts_with(|c: char| c.is_ascii_digit())
     };
-    let fits = |part: &&str| part.chars().count() < room;
-    let longest = clauses.filter(whole).rfind(fits);
+    let longest = clauses.filter(whole).rfind(|part| part.chars().count() < room);
     match (headline.chars().count() <= room, longest) {
         (true, _) => begin + headline,
         (false, Some(clause)) => format!("{begin}{clause}."),

@@ -119,6 +119,6 @@ fn point<'o>((metric, at): (&'o Metric, Places<'o>)) -> (&'o str, f64) {
 
 /// A chart of writes by their share of one kind of redundant content.
 fn levels(title: &str, writes: MetricInfo) -> Chart {
-    let level = |percent| (writes.member(&[&percent]), format!("{percent}%"));
-    Chart::bars(title, Unit::BytesPerSecond).sources(savings::LEVELS.map(level))
+    Chart::bars(title, Unit::BytesPerSecond)
+        .sources(savings::LEVELS.map(|percent| (writes.member(&[&percent]), format!("{percent}%"))))
 }

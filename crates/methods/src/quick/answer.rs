@@ -61,8 +61,8 @@ fn bars(out: &Outcome, title: &str, order: Order, unit: Unit) -> Chart {
     let mut cells: Vec<(CellKey, &Metric)> = Vec::new();
     for metric in out.metrics.iter().filter(|m| m.unit == unit) {
         let key = metric.key();
-        let plain = |c: &&CellKey| c.order == order && c.op.is_some() && c.words.is_empty();
-        let cell = key.as_cell().filter(plain).filter(|_| key.statistic.is_none());
+        let is_plain = |c: &&CellKey| c.order == order && c.op.is_some() && c.words.is_empty();
+        let cell = key.as_cell().filter(is_plain).filter(|_| key.statistic.is_none());
         cells.extend(cell.map(|cell| (cell.clone(), metric)));
     }
     cells.sort_by_key(|(cell, _)| (std::cmp::Reverse(cell.depth), cell.op.map(|op| op as usize)));
@@ -83,8 +83,8 @@ fn limited_by(part: &str, which: &str) -> Vec<String> {
 fn deepest(out: &Outcome, order: Order, op: OpKind) -> Option<&Metric> {
     let depth = |metric: &&Metric| {
         let key = metric.key();
-        let primary = |c: &&CellKey| c.order == order && c.op == Some(op) && c.words.is_empty();
-        let cell = key.as_cell().filter(primary)?;
+        let cell =
+            key.as_cell().filter(|c| c.order == order && c.op == Some(op) && c.words.is_empty())?;
         key.statistic.is_none().then_some(cell.depth)
     };
     out.metrics.iter().filter(|m| depth(m).is_some()).max_by_key(depth)

@@ -20,8 +20,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let times = amount(draft.value(DRIVE_WRITES)?);
     let bad: f64 = Class::BAD.into_iter().filter_map(|class| draft.value(fault(class))).sum();
     let verdict = out.verdicts.first();
-    let is_least = |e: &Evidence| e.name == WRITTEN_MIN;
-    let least = verdict.is_some_and(|verdict| verdict.evidence.iter().any(is_least));
+    let least =
+        verdict.is_some_and(|verdict| verdict.evidence.iter().any(|e| e.name == WRITTEN_MIN));
     let least = if least { "at least " } else { "" };
     let age = aged(out).into_iter().map(|text| format!(" {text}"));
     let sentence = match verdict.map(|verdict| &verdict.kind) {
@@ -65,8 +65,10 @@ fn heading(class: Class) -> String {
 
 /// The faults that occurred.
 fn faults(draft: &Draft<'_>) -> Vec<Class> {
-    let has_occurred = |class: &Class| draft.value(fault(*class)).is_some_and(|count| count > 0.0);
-    Class::BAD.into_iter().filter(has_occurred).collect()
+    Class::BAD
+        .into_iter()
+        .filter(|class| draft.value(fault(*class)).is_some_and(|count| count > 0.0))
+        .collect()
 }
 
 /// Chart of the blocks that differ, by fault.

@@ -144,8 +144,7 @@ impl<'a> Session<'a> {
         for round in 0..most {
             let spent = self.rig().elapsed_ns().saturating_sub(begun_ns) as f64 / 1e9;
             let end = spent + spent / f64::from(round.max(1));
-            let late = |p: Patience| round >= p.rounds_min && end > p.seconds;
-            if !self.plans() && patience.is_some_and(late) {
+            if !self.plans() && patience.is_some_and(|p| round >= p.rounds_min && end > p.seconds) {
                 return Ok(round);
             }
             if body(self, round)? == Round::Settled && !self.plans() {

@@ -259,9 +259,8 @@ impl<'a> Session<'a> {
         if let Some(digest) = self.digests.last_mut().filter(|digest| digest.name == w.name) {
             digest.probe = true;
         }
-        let is_listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
         let findings = measurement.findings.clone();
-        measurement.findings.retain(is_listed);
+        measurement.findings.retain(|f| f.level == Level::Bad && w.caching == Caching::Bypass);
         self.out.keep_doubts(&w.name, measurement);
         measurement.findings = findings;
         Ok(performance)
