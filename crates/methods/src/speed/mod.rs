@@ -285,12 +285,12 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
         let fits = (0..rounds).map(|round| analysis::Cost::fit(&points(round).collect::<Vec<_>>()));
         let costs: Vec<analysis::Cost> = fits.flatten().collect();
         if costs.len() == rounds {
-            let points = |statistic| layout.places[0].key(kind).with(statistic);
+            let figure = |statistic| layout.places[0].key(kind).with(statistic);
             let samples = costs.iter().map(|c| c.command_ns).collect();
-            let key = points(Statistic::CommandTime);
+            let key = figure(Statistic::CommandTime);
             session.put_metric(analysis::metric(key, COMMAND_TIME.unit, samples));
             let samples: Vec<f64> = costs.iter().map(|c| c.bytes_per_s).collect();
-            session.put_rates(points(Statistic::TransferRate), &samples);
+            session.put_rates(figure(Statistic::TransferRate), &samples);
         }
         commands.push(CommandTimes { kind, chunk: layout.chunk, costs, rounds });
     }
