@@ -49,7 +49,7 @@ pub struct MapSpan {
 
 /// The part of the map that a drive holds, in mapped bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Held {
+pub struct HeldMap {
     pub bytes: f64,
     pub low: f64,
     pub high: f64,
@@ -126,7 +126,7 @@ pub fn misses(spans: &[MapSpan]) -> Vec<(u64, f64)> {
 }
 
 /// The part of the map that the drive holds; `None` if the reads do not show it.
-pub fn held(spans: &[MapSpan]) -> Option<Held> {
+pub fn held(spans: &[MapSpan]) -> Option<HeldMap> {
     match Finding::from_spans(spans) {
         Finding::Held(held) => Some(held),
         _ => None,
@@ -134,7 +134,7 @@ pub fn held(spans: &[MapSpan]) -> Option<Held> {
 }
 
 enum Finding {
-    Held(Held),
+    Held(HeldMap),
     /// No span is beyond the cache.
     All,
     /// Reads miss within the smallest span already, or not within all larger spans.
@@ -158,7 +158,7 @@ impl Finding {
         let last = &spans[spans.len() - 1].pairs;
         let mut extra: Vec<f64> = last.iter().map(|pair| pair[0] - pair[1]).collect();
         extra.retain(|ns| *ns > least);
-        Finding::Held(Held {
+        Finding::Held(HeldMap {
             bytes: count.held(0.0),
             low: count.held(RANGE),
             high: count.held(-RANGE),

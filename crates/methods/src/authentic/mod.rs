@@ -46,7 +46,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "the scratch file once, then at most 12 more times if the drive is fast enough",
-    primary: &["seq-read-{size}-q8", "rand-read-{size}-q32"],
+    primary: &["seq-read-{size}-q8", RANDOM_READS.name],
     metrics: &[&CELLS, &MAP, &CHECKS, &SAVINGS],
     run,
     answer: answer::answer,

@@ -62,7 +62,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ignores: &[Common::Time, Common::Replicates],
     options: &[&FS, &LIKE],
     metrics: &[&[FILES, UNIT_RATE, KNEE_UNIT, SLACK]],
-    primary: &["seq-{read,write}-unit-{4KiB,64KiB,1MiB}-q1", "cluster-knee-{read,write}"],
+    primary: &["seq-{read,write}-unit-{4KiB,64KiB,1MiB}-q1", KNEE_UNIT.name],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY

@@ -39,7 +39,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "as much as the command does",
     ignores: &[Common::Size, Common::Time],
     options: &[&COMMAND],
-    primary: &["command.time"],
+    primary: &[TIME.name],
     metrics: &[&[TIME, PROCESSOR, SYNC, MEMORY, TRAFFIC, TRAFFIC_SYNCED, DEPTH, EXIT]],
     run,
     answer: answer::answer,

@@ -75,7 +75,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "a scratch file of up to 1 GiB; with --reads below 100, up to a quarter of it more per \
              measurement",
     options: &[&P99, &READS],
-    primary: &["curve-knee", "curve-kept", "curve-{10,50,90}.{p50,p99}"],
+    primary: &[KNEE.name, KEPT.name, "curve-{10,50,90}.{p50,p99}"],
     metrics: &[&[CLOSED, LOAD, RESPONSE, KNEE, KEPT, LIMIT]],
     run,
     answer: answer::answer,

@@ -53,7 +53,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "140 MB on a card of 4 GB, at most 810 MB; all of a file",
     ignores: &[Common::Time, Common::Replicates],
-    primary: &["fake-capacity"],
+    primary: &[CAPACITY.name],
     metrics: &[&[CAPACITY, TESTED, LOST, MISPLACED, CACHE, DETECTION]],
     run,
     answer: answer::answer,

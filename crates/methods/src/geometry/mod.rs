@@ -73,7 +73,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the first GiB, 128 MiB in two streams, and up to 192 MiB to search for open blocks",
     ignores: &[Common::Time],
-    primary: &["geometry-page", "geometry-erase-block", "geometry-open-{linear,random}"],
+    primary: &[PAGE.name, ERASE_BLOCK.name, OPEN.name],
     metrics: &[&[
         READ,
         BOUNDARY,

@@ -52,7 +52,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the whole drive once, then for at most an hour or four times over",
     ignores: &[Common::Replicates],
-    primary: &["heat-load", "heat-load.{cold,hot}", "heat-cooled"],
+    primary: &[LOAD.name, HALVES.name, COOLED.name],
     metrics: &[&[LOAD, HALVES, TEMPERATURES, TIME_TO_THROTTLE, COOLED]],
     run,
     answer: answer::answer,

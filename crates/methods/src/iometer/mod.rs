@@ -60,7 +60,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "a file of up to 1 GiB, and as much again for each specification that writes",
     ignores: &[Common::Replicates],
     options: &[&ICF, &ACCESS, &WORKERS, &OUTSTANDING],
-    primary: &["iometer-{number}"],
+    primary: &[ACCESSES.name],
     metrics: &[&[
         ACCESSES,
         THROUGHPUT,

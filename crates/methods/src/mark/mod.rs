@@ -72,7 +72,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the scratch file once, then writes for half a minute",
     options: &[&LEGACY, &REFERENCE],
-    primary: &["mark-{hd,fs}-{read,write}"],
+    primary: &[MARK.name],
     metrics: &[&[
         LEGACY_SCORE,
         MetricInfo::rate(

@@ -68,7 +68,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "a scratch file of 256 MiB",
-    primary: &["power-awake", "power-wake", "power-after-{100ms,1s,10s,100s}"],
+    primary: &[AWAKE.name, WAKE.name, "power-after-{100ms,1s,10s,100s}"],
     metrics: &[&[AWAKE, AWAKE_P90, AFTER, SLEEP, WAKE]],
     run,
     answer: answer::answer,

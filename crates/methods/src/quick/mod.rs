@@ -15,6 +15,7 @@ use workload::OpKind::{Read, Write};
 use workload::units::{binary, span};
 
 use crate::{authentic, causes};
+use rules::changes::AFTER_REST;
 use script::phase::{self, Rounds};
 use script::{Cell, MethodInfo, MetricInfo, Options, Result, Session, TestRegion};
 
@@ -106,7 +107,7 @@ const GRID: [MetricInfo; 9] = [
         "latencies of these",
     ),
     MetricInfo::ns(
-        "check-read-after-rest",
+        AFTER_REST,
         "a single read after a short rest, which includes leaving a power state, if any",
     ),
 ];

@@ -70,7 +70,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "the image, 64 MiB or --size",
     ignores: &[Common::Time, Common::Replicates],
     options: &[&IMAGE],
-    primary: &["restore-time", "restore-{source,processor,write}"],
+    primary: &[TIME.name, PARTS.name],
     metrics: &[&[TIME, RATE, WRITTEN, PARTS, IMAGE_BYTES, IMAGE_RATIO]],
     run,
     answer: answer::answer,

@@ -59,7 +59,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "256 MiB, and up to half of that at random",
     ignores: &[Common::Replicates],
-    primary: &["sdclass-write-{64KiB,512KiB}", "sdclass-read", "sdclass-rand-{read,write}-q{1,32}"],
+    primary: &[WRITE.name, READ.name, RANDOM.name],
     metrics: &[&[WRITE, LONGEST_WRITE, READ, RANDOM, CLASS]],
     run,
     answer: answer::answer,

@@ -30,15 +30,10 @@ pub(crate) static DIRTH: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: 5_400.0,
     writes: "the whole drive twice, then at random at most 5 times the drive",
-    primary: &["snia-dirth-steady", "snia-dirth-t1-q1", "snia-dirth-t32-q32"],
+    primary: &[STEADY.name, "snia-dirth-t1-q1", "snia-dirth-t32-q32"],
     metrics: &[
         &[STEADY, CELLS, RESPONSE],
-        &tracked(
-            "snia-dirth-steady.first-round",
-            "snia-dirth-steady.{pts,plateau}",
-            "snia-dirth.{pts-round,plateau-round}",
-            Unit::Iops,
-        ),
+        &tracked!("snia-dirth-steady", "snia-dirth", Unit::Iops),
     ],
     run: |session, options| run(session, options, &DIRTH, parts),
     answer: answers::dirth,

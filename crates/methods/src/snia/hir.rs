@@ -37,16 +37,8 @@ pub(crate) static HIR: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: 7_400.0,
     writes: "the whole drive twice, then at random at most 12 times the drive",
-    primary: &["snia-hir-steady", "snia-hir-wait-{time}"],
-    metrics: &[
-        &[STEADY, WAIT, THEN_NONE],
-        &tracked(
-            "snia-hir-steady.first-round",
-            "snia-hir-steady.{pts,plateau}",
-            "snia-hir.{pts-round,plateau-round}",
-            Unit::Iops,
-        ),
-    ],
+    primary: &[STEADY.name, WAIT.name],
+    metrics: &[&[STEADY, WAIT, THEN_NONE], &tracked!("snia-hir-steady", "snia-hir", Unit::Iops)],
     run: |session, options| run(session, options, &HIR, parts),
     answer: answers::hir,
     ignores: IGNORES,

@@ -34,15 +34,7 @@ pub(crate) static IOPS: MethodInfo = MethodInfo {
     seconds: 84_000.0,
     writes: "the whole drive twice, then at random at most 32 times the drive",
     primary: &["snia-iops-4KiB-r{100,65,0}", "snia-iops-64KiB-r65", "snia-iops-1MiB-r{100,0}"],
-    metrics: &[
-        &[CELLS],
-        &tracked(
-            "snia-iops-{size}-r{reads}.first-round",
-            "snia-iops-{size}-r{reads}.{pts,plateau}",
-            "snia-iops.{pts-round,plateau-round}",
-            Unit::Iops,
-        ),
-    ],
+    metrics: &[&[CELLS], &tracked!("snia-iops-{size}-r{reads}", "snia-iops", Unit::Iops)],
     run: |session, options| run(session, options, &IOPS, parts),
     answer: answers::iops,
     ignores: IGNORES,

@@ -51,12 +51,7 @@ pub(crate) static LATENCY: MethodInfo = MethodInfo {
                 "20 minutes of 4 KiB writes",
             ),
         ],
-        &tracked(
-            "snia-latency-{size}-r{reads}.first-round",
-            "snia-latency-{size}-r{reads}.{pts,plateau}",
-            "snia-latency.{pts-round,plateau-round}",
-            Unit::Nanoseconds,
-        ),
+        &tracked!("snia-latency-{size}-r{reads}", "snia-latency", Unit::Nanoseconds),
     ],
     run: |session, options| run(session, options, &LATENCY, parts),
     answer: answers::latency,

@@ -52,19 +52,29 @@ const RECOVERED_FROM: f64 = 0.95;
 /// The specification sets the number of rounds.
 const IGNORES: &[Common] = &[Common::Replicates];
 
-/// Declarations of the metrics that tracked cells have in addition to their rate or latency.
-const fn tracked(
-    first_round: &'static str,
-    steady: &'static str,
-    rounds: &'static str,
-    unit: Unit,
-) -> [MetricInfo; 3] {
-    [
-        MetricInfo::new(first_round, unit, "the first round of a tracked cell"),
-        MetricInfo::new(steady, unit, "its mean over the window that is steady by this rule"),
-        MetricInfo::number(rounds, "the round in which all tracked cells were steady by this rule"),
-    ]
+/// Declares the metrics that tracked cells, and the rounds of the test, have in addition to their
+/// rate or latency.
+macro_rules! tracked {
+    ($cell:literal, $test:literal, $unit:expr) => {
+        [
+            MetricInfo::new(
+                concat!($cell, ".first-round"),
+                $unit,
+                "the first round of a tracked cell",
+            ),
+            MetricInfo::new(
+                concat!($cell, ".{pts,plateau}"),
+                $unit,
+                "its mean over the window that is steady by this rule",
+            ),
+            MetricInfo::number(
+                concat!($test, ".{pts-round,plateau-round}"),
+                "the round in which all tracked cells were steady by this rule",
+            ),
+        ]
+    };
 }
+use tracked;
 
 /// A part of a test.
 enum Part {

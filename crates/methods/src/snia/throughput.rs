@@ -30,11 +30,10 @@ pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
     primary: &["snia-throughput-{1MiB,128KiB}-r{100,0}"],
     metrics: &[
         &[CELLS],
-        &tracked(
-            "snia-throughput-{size}-r{reads}.first-round",
-            "snia-throughput-{size}-r{reads}.{pts,plateau}",
-            "snia-throughput-{size}.{pts-round,plateau-round}",
-            Unit::BytesPerSecond,
+        &tracked!(
+            "snia-throughput-{size}-r{reads}",
+            "snia-throughput-{size}",
+            Unit::BytesPerSecond
         ),
     ],
     run: |session, options| run(session, options, &THROUGHPUT, parts),

@@ -26,16 +26,8 @@ pub(crate) static WSAT: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: 21_600.0,
     writes: "at random at most four times the whole drive",
-    primary: &["snia-wsat-{size}-r0"],
-    metrics: &[
-        &[CELLS],
-        &tracked(
-            "snia-wsat-{size}-r0.first-round",
-            "snia-wsat-{size}-r0.{pts,plateau}",
-            "snia-wsat.{pts-round,plateau-round}",
-            Unit::Iops,
-        ),
-    ],
+    primary: &[CELLS.name],
+    metrics: &[&[CELLS], &tracked!("snia-wsat-{size}-r0", "snia-wsat", Unit::Iops)],
     run: |session, options| run(session, options, &WSAT, parts),
     answer: answers::wsat,
     ignores: IGNORES,

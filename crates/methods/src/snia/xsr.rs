@@ -33,10 +33,7 @@ pub(crate) static XSR: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: 79_200.0,
     writes: "at most 20 times the whole drive, without a pause",
-    primary: &[
-        "snia-xsr-{sequential-before,random,sequential-after}",
-        "snia-xsr-{sequential-before,random,sequential-after}.end",
-    ],
+    primary: &[PARTS.name, PARTS_END.name],
     metrics: &[&[PARTS, PARTS_END, RECOVERY]],
     run: |session, options| run(session, options, &XSR, parts),
     answer: answers::xsr,

@@ -53,7 +53,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "32 MiB at three locations, and at the first again in up to six chunk sizes; all of it \
              four times, with their own content",
-    primary: &["speed-{read,write}"],
+    primary: &[PASS.name],
     metrics: &[&[
         PASS,
         LEGACY,

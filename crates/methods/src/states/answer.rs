@@ -1,7 +1,7 @@
 //! The answer of `states`: what use costs, and what a discard gives back.
 
-use super::{READS, WRITES};
-use record::{Answer, Axis, Better, Chart, MetricInfo, MetricKey, Unit};
+use super::PASSES;
+use record::{Answer, Axis, Better, Chart, MetricKey, Unit};
 use rules::ReachedState::{
     self, FileDeleted, Filled, Formatted, Fresh, PartitionDeleted, UsedDiscarded,
 };
@@ -26,7 +26,7 @@ const STATES: [(ReachedState, &str); 6] = [
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How does use slow the drive, and what does a discard restore?");
     let [fresh, full, back] = [Fresh, Filled, UsedDiscarded].map(|state| draft.value(key(state)));
-    let sequential = draft.value(WRITES[0]);
+    let sequential = draft.value(pass("write", "fresh"));
     let sentence = match (fresh, full, sequential) {
         (Some(fresh), Some(full), _) if full < (1.0 - SAME) * fresh => {
             format!("When full, random writes fall from {} to {}", rate(fresh), rate(full))
@@ -51,22 +51,28 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     });
     let bars = Chart::bars("Random writes from each state", Unit::BytesPerSecond)
         .sources(STATES.map(|(state, label)| (state.name(), label)));
-    let profile = |title: &str, passes: [MetricInfo; 3]| {
+    let profile = |title: &str, op: &str| {
+        let states = ["fresh", "used", "restored"];
         Chart::lines(title, Axis::Address, Unit::BytesPerSecond)
-            .sources(passes.into_iter().zip(["fresh", "used", "restored"]))
+            .sources(states.map(|state| (pass(op, state), state)))
     };
     let draft = draft
         .tile("Fresh", key(Fresh), Better::Higher)
         .tile("Full", key(Filled), Better::Higher)
         .tile("Used, then discarded", key(UsedDiscarded), Better::Higher)
-        .tile("Sequential reads, fresh", READS[0], Better::Higher)
-        .tile("Sequential reads, used", READS[1], Better::Higher)
-        .tile("Sequential writes, fresh", WRITES[0], Better::Higher);
+        .tile("Sequential reads, fresh", pass("read", "fresh"), Better::Higher)
+        .tile("Sequential reads, used", pass("read", "used"), Better::Higher)
+        .tile("Sequential writes, fresh", pass("write", "fresh"), Better::Higher);
     draft
         .chart(bars)
-        .chart_of_column(profile("Sequential writes by address", WRITES))
-        .chart_of_column(profile("Sequential reads by address", READS))
+        .chart_of_column(profile("Sequential writes by address", "write"))
+        .chart_of_column(profile("Sequential reads by address", "read"))
         .say(sentence, restored)
+}
+
+/// A sequential pass in a state.
+fn pass(op: &str, state: &str) -> MetricKey {
+    PASSES.member(&[&op, &state])
 }
 
 /// The random writes in a state.

@@ -13,7 +13,6 @@ use record::{MetricKey, Unit};
 use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Region, Workload};
 
-use crate::names::{STATES_READ_FRESH, STATES_READ_RESTORED};
 use crate::zones::PARTS;
 use rules::{ReachedState, States};
 use script::whole::Whole;
@@ -86,18 +85,6 @@ const PASSES: MetricInfo = MetricInfo::rate(
     "sequential over all addresses: written once, after random writes, after a discard",
 );
 
-/// The sequential passes: fresh, used, restored.
-const WRITES: [MetricInfo; 3] = [
-    PASSES.named("states-write-fresh"),
-    PASSES.named("states-write-used"),
-    PASSES.named("states-write-restored"),
-];
-const READS: [MetricInfo; 3] = [
-    PASSES.named(STATES_READ_FRESH),
-    PASSES.named("states-read-used"),
-    PASSES.named(STATES_READ_RESTORED),
-];
-
 /// One action of the sequence.
 enum Act {
     Discard(Region),
@@ -105,7 +92,7 @@ enum Act {
     /// Writes a single block.
     ForgetPartition,
     Random(ReachedState),
-    Pass(MetricInfo, OpKind),
+    Pass(&'static str, OpKind),
 }
 
 /// The sequence: every state is reached from a known one.
@@ -116,13 +103,13 @@ fn acts(whole: &Whole) -> Vec<Act> {
     let file = Region { start: reserved, bytes: whole.bytes() - 2 * reserved };
     vec![
         Discard(everything),
-        Pass(WRITES[0], Write),
-        Pass(READS[0], Read),
+        Pass("fresh", Write),
+        Pass("fresh", Read),
         Random(ReachedState::Filled),
         Discard(everything),
         Random(ReachedState::Fresh),
-        Pass(READS[1], Read),
-        Pass(WRITES[1], Write),
+        Pass("used", Read),
+        Pass("used", Write),
         Discard(everything),
         Fill,
         ForgetPartition,
@@ -136,8 +123,8 @@ fn acts(whole: &Whole) -> Vec<Act> {
         Discard(everything),
         Random(ReachedState::UsedDiscarded),
         Discard(everything),
-        Pass(WRITES[2], Write),
-        Pass(READS[2], Read),
+        Pass("restored", Write),
+        Pass("restored", Read),
     ]
 }
 
@@ -162,12 +149,13 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<()> {
             session.checkpoint();
             Ok(())
         }
-        Act::Pass(metric, kind) => {
-            let series = session.measure_over_time(&pass(whole, metric.name, *kind), 0)?;
-            session.put(*metric, Some(series.average().unwrap_or(0.0)));
+        Act::Pass(state, kind) => {
+            let key = PASSES.member(&[&kind.name(), state]);
+            let series = session.measure_over_time(&pass(whole, &key.to_string(), *kind), 0)?;
+            session.put_value(key.clone(), PASSES.unit, Some(series.average().unwrap_or(0.0)));
             for (part, from, to) in PARTS {
                 let rate = series.rate_between(from * series.bytes(), to * series.bytes());
-                session.put_value(metric.with(part), metric.unit, rate);
+                session.put_value(key.clone().with(part), PASSES.unit, rate);
             }
             session.checkpoint();
             Ok(())

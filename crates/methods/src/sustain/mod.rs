@@ -52,11 +52,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     protocol: 2,
     writes: "the whole drive twice, then eight bursts of at most a quarter of it",
     ignores: &[Common::Replicates],
-    primary: &[
-        "sustain-fresh.cache",
-        "sustain-fresh.{inside,after}",
-        "sustain-{fresh,full}.{average,worst-1%}",
-    ],
+    primary: &[CACHE.name, LEVELS.name, "sustain-{fresh,full}.{average,worst-1%}"],
     metrics: &[&[CACHE, LEVELS, UNDERSHOOT, AVERAGE, WORST_PERCENT, HOTTEST, BURST, RECOVERED]],
     run,
     answer: answer::answer,

@@ -66,7 +66,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, and random writes for four minutes; 64 MiB in a directory",
-    primary: &["trim-read-{mapped,discarded}", "trim-write-{used,restored}"],
+    primary: &[RANDOM_READS.name, RANDOM_WRITES.name],
     metrics: &[&[CANARY, RANDOM_READS, RATIO, RANDOM_WRITES]],
     run,
     answer: answer::answer,

@@ -80,7 +80,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "twice the drive, or --amount",
     ignores: &[Common::Time, Common::Replicates],
     options: &[&AMOUNT, &AGE, &RESUME],
-    primary: &["wear-written", "wear-write", "wear-age-{seq,rand}-{read,write}.ratio"],
+    primary: &[WRITTEN.name, WRITE_RATE.name, "wear-age-{seq,rand}-{read,write}.ratio"],
     metrics: &[&[
         WRITTEN,
         ADDED,

@@ -51,11 +51,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "nothing; the whole drive once with --destroy",
     ignores: &[Common::Replicates],
-    primary: &[
-        "zones-{read,write}",
-        "zones-{read,write}.{first-third,last-tenth}",
-        "zones-read.slowest",
-    ],
+    primary: &[BOTH.name, "zones-{read,write}.{first-third,last-tenth}", SLOWEST.name],
     metrics: &[&[BOTH, THIRDS, SLOWEST, DATA, UNMAPPED_SHARE, AGREEMENT]],
     run,
     answer: answer::answer,

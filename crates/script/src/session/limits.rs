@@ -73,7 +73,7 @@ impl Bulk {
 
 /// An active limit.
 #[derive(Clone, Debug)]
-pub struct Limit {
+pub struct RunningBudget {
     /// The step it belongs to.
     step: String,
     budget: Budget,
@@ -82,7 +82,7 @@ pub struct Limit {
     ops: u64,
 }
 
-impl Limit {
+impl RunningBudget {
     /// Share used, 0 to 1.
     fn used(&self, now_ns: u64) -> f64 {
         let time = now_ns.saturating_sub(self.begun_ns) as f64 / 1e9 / self.budget.seconds;
@@ -195,7 +195,7 @@ impl<'a> Session<'a> {
         let step = name.to_string();
         let mark = self.mark();
         let begun_ns = self.rig().elapsed_ns();
-        self.limits.push(Limit { step, budget, begun_ns, bytes: 0, ops: 0 });
+        self.limits.push(RunningBudget { step, budget, begun_ns, bytes: 0, ops: 0 });
         let result = body(self);
         self.limits.pop();
         if let Door::Plan(planner) = &mut self.door {
@@ -223,7 +223,7 @@ impl<'a> Session<'a> {
         let writes = bulk.iter().filter(|b| b.way == BlockWay::Write);
         let budget = Budget { bytes: writes.map(|b| b.bytes).sum(), ..Budget::default() };
         let (step, begun_ns) = (step.to_string(), self.elapsed_ns());
-        self.limits.push(Limit { step: step.clone(), budget, begun_ns, bytes: 0, ops: 0 });
+        self.limits.push(RunningBudget { step: step.clone(), budget, begun_ns, bytes: 0, ops: 0 });
         let result = body(self);
         self.limits.pop();
         match result {

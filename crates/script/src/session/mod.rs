@@ -29,7 +29,7 @@ use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
 use crate::{MethodError, Outcome, Planner, Result, TestRegion};
-use limits::Limit;
+use limits::RunningBudget;
 pub use limits::{Budget, Bulk, Patience, Round};
 pub use play::Part;
 use rules::{Checks, Digest, Neighbour};
@@ -62,7 +62,7 @@ pub struct Session<'a> {
     fills: u32,
     /// Time series of short workloads, one row each.
     moments: Vec<record::Series>,
-    limits: Vec<Limit>,
+    limits: Vec<RunningBudget>,
     digests: Vec<Digest>,
     /// Conclusions set by the method instead of the rules.
     own: Option<Vec<Verdict>>,
