@@ -8,7 +8,7 @@
 mod answer;
 
 use fat::Kind;
-use record::{CellKey, MetricKey, Order, Safety, Unit};
+use record::{CellKey, MetricKey, Order, Safety};
 use rig::TargetInfo;
 use workload::OpKind::{self, Read, Write};
 use workload::units::{binary_tight, parse_bytes};

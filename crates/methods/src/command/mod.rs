@@ -7,7 +7,7 @@
 
 mod answer;
 
-use record::{Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, Unit, VerdictKind};
+use record::{Finding, FindingKind, Level, Safety, State, Unit, VerdictKind};
 use rig::{CommandRun, DeviceTraffic, Exit};
 use workload::units::binary;
 

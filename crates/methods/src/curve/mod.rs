@@ -14,7 +14,7 @@ mod verdict;
 use std::time::Duration;
 
 use analysis::LatencyReplicates;
-use record::{LatencyProfile, Metric, MetricKey, Statistic, Unit};
+use record::{LatencyProfile, MetricKey, Statistic};
 use rig::{Measurement, TargetInfo};
 use workload::units::parse_duration;
 use workload::{Mix, Pacing, Pattern, Stop, Workload};

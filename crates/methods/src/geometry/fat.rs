@@ -5,6 +5,7 @@
 //! the same offsets within every block. The zone ends where the time changes, if it changes by more
 //! than the blocks on either side differ among themselves.
 
+use super::FAT_ZONE;
 use analysis::mean;
 use rig::BlockWay;
 use workload::{Content, Filler, Permutation, Region};

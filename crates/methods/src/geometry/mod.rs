@@ -18,7 +18,7 @@ mod open;
 mod period;
 mod verdict;
 
-use record::{MetricKey, Unit};
+use record::MetricKey;
 use workload::units::binary_tight;
 use workload::{Permutation, Region};
 

@@ -3,7 +3,7 @@
 use rig::BlockWay;
 use workload::{Content, Filler, Permutation};
 
-use super::Found;
+use super::{Found, OPEN_LINEAR, OPEN_RANDOM};
 use script::whole::Whole;
 use script::{Bulk, Result, Session, timed_write};
 

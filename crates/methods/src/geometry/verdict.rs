@@ -1,6 +1,6 @@
 //! The verdict of `geometry`: the sizes that were found, or why none were.
 
-use super::{ERASE_MIN, Found, Open, declared};
+use super::{ERASE_BLOCK, ERASE_MIN, Found, Open, declared};
 use record::{DeclaredSizes, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::{binary, latency};
 

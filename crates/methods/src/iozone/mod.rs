@@ -12,7 +12,7 @@ mod spec;
 mod tests;
 mod throughput;
 
-use record::{Finding, FindingKind, Level, MetricKey, Statistic, TargetKind, Unit};
+use record::{Finding, FindingKind, Level, MetricKey, Statistic, TargetKind};
 use rig::{Measurement, Preparation, Stage, TargetInfo};
 use workload::units::binary;
 use workload::{Content, Region, Workload};

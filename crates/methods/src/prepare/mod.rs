@@ -10,8 +10,8 @@ mod answer;
 
 use analysis::{Slope, WINDOW};
 use record::{
-    Evidence, Finding, FindingKind, IoErrors, Level, MetricKey, Safety, State, TargetKind, Unit,
-    Verdict, VerdictKind,
+    Evidence, Finding, FindingKind, IoErrors, Level, Safety, State, TargetKind, Unit, Verdict,
+    VerdictKind,
 };
 use rig::{Erase, Preparation, Released, RigError, TargetInfo};
 use workload::units::{binary, decimal};

@@ -13,7 +13,7 @@ mod verdict;
 
 use std::sync::Arc;
 
-use record::{IoErrors, MetricKey, Safety, State, TargetKind, Unit};
+use record::{IoErrors, Safety, State, TargetKind};
 use rig::{BlockRequest, BlockWay, RigError, TargetInfo};
 use workload::Region;
 use workload::units::binary;

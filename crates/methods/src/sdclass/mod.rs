@@ -10,7 +10,7 @@ mod answer;
 mod classes;
 mod verdict;
 
-use record::{MetricKey, Safety, State, TargetKind, Unit};
+use record::{MetricKey, Safety, State, TargetKind};
 use rig::{BlockRequest, BlockWay, RigError};
 use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Stop, Workload};
 

@@ -26,7 +26,7 @@ use workload::{BlockSizes, Stop, Workload};
 use cell::Cell;
 use rounds::Rounds;
 use script::whole::Whole;
-use script::{Common, MethodInfo, MetricInfo, Options, Result, Round, Session};
+use script::{Common, MethodInfo, Options, Result, Round, Session};
 
 pub(crate) use dirth::DIRTH;
 pub(crate) use hir::HIR;

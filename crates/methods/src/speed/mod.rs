@@ -12,7 +12,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-use record::{Finding, FindingKind, IoErrors, Level, Statistic, Unit};
+use record::{Finding, FindingKind, IoErrors, Level, Statistic};
 use rig::{Measurement, Preparation};
 use workload::units::decimal;
 use workload::{Content, OpKind};

@@ -6,9 +6,7 @@ use super::found::Class;
 use super::verdict::WRITTEN_MIN;
 use super::{AGE_SEQUENTIAL, AGE_WRITTEN, DRIVE_WRITES, LIFE, STATIC, WRITE_RATE, WRITTEN, fault};
 use analysis::EQUIVALENT_WITHIN;
-use record::{
-    Answer, Axis, Better, Chart, Evidence, Metric, Statistic, Unit, VerdictKind, capitalised,
-};
+use record::{Answer, Axis, Better, Chart, Metric, Statistic, Unit, VerdictKind, capitalised};
 use script::Outcome;
 use script::draft::Draft;
 use workload::units::{amount, decimal};
