@@ -8,7 +8,7 @@ use crate::cache::Cache;
 use crate::drive::{Drive, Error};
 use crate::exfat::{self, ENTRY};
 use crate::fat32;
-use crate::layout::{Kind, Layout, Link};
+use crate::layout::{Kind, Link, VolumeLayout};
 use crate::name::Name;
 
 /// A file or a directory.
@@ -53,7 +53,7 @@ pub(crate) enum Found {
 /// A position in a directory, with cached sectors.
 #[derive(Clone)]
 pub(crate) struct Cursor {
-    layout: Layout,
+    layout: VolumeLayout,
     position: Position,
     directory: Cache,
     fat: Cache,
@@ -72,12 +72,12 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    pub fn root(layout: &Layout) -> Position {
+    pub fn root(layout: &VolumeLayout) -> Position {
         let left = u64::from(layout.clusters);
         Position { cluster: layout.root_cluster, sector: 0, index: 0, left, contiguous: false }
     }
 
-    pub fn start(layout: &Layout, entry: &Entry) -> Position {
+    pub fn start(layout: &VolumeLayout, entry: &Entry) -> Position {
         let left = if entry.contiguous {
             layout.clusters_for(entry.bytes).min(u64::from(layout.clusters))
         } else {
@@ -89,11 +89,11 @@ impl Position {
 }
 
 impl Cursor {
-    pub fn root(layout: &Layout) -> Cursor {
+    pub fn root(layout: &VolumeLayout) -> Cursor {
         Cursor::at(layout, Position::root(layout))
     }
 
-    pub fn at(layout: &Layout, position: Position) -> Cursor {
+    pub fn at(layout: &VolumeLayout, position: Position) -> Cursor {
         Cursor { layout: *layout, position, directory: Cache::new(), fat: Cache::new() }
     }
 

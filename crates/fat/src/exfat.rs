@@ -2,7 +2,7 @@
 //! exFAT specification.
 
 use crate::bytes::{put, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
-use crate::layout::{FIRST_CLUSTER, Layout};
+use crate::layout::{FIRST_CLUSTER, VolumeLayout};
 use crate::name::Name;
 
 /// Size in bytes of a directory entry, and of the entry set of a recording.
@@ -70,7 +70,13 @@ pub(crate) fn boot_sum(sum: u32, number: u64, sector: &[u8]) -> u32 {
 }
 
 /// Builds sector `number` of the boot region, except the checksum sector.
-pub(crate) fn boot_sector(layout: &Layout, number: u64, serial: u32, offset: u64, out: &mut [u8]) {
+pub(crate) fn boot_sector(
+    layout: &VolumeLayout,
+    number: u64,
+    serial: u32,
+    offset: u64,
+    out: &mut [u8],
+) {
     out.fill(0);
     let size = out.len();
     match number {

@@ -1,7 +1,7 @@
 //! On-disk structures of FAT32: boot sector, FSInfo, FAT entries and directory entries.
 
 use crate::bytes::{put, put_u16, put_u32, u16_at, u32_at};
-use crate::layout::Layout;
+use crate::layout::VolumeLayout;
 use crate::name::Name;
 
 /// The end of a chain.
@@ -30,7 +30,13 @@ pub(crate) const FREE_AT: usize = 488;
 pub(crate) const NEXT_AT: usize = 492;
 
 /// The boot sector.
-pub(crate) fn boot_sector(layout: &Layout, serial: u32, offset: u64, label: &str, out: &mut [u8]) {
+pub(crate) fn boot_sector(
+    layout: &VolumeLayout,
+    serial: u32,
+    offset: u64,
+    label: &str,
+    out: &mut [u8],
+) {
     out.fill(0);
     put(out, 0, &[0xeb, 0x58, 0x90]);
     put(out, 3, b"SSDYNO  ");

@@ -25,7 +25,7 @@ pub(crate) const EXFAT_CLUSTERS_MAX: u32 = 0xffff_fff5;
 
 /// The layout of a volume. Sectors count from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct VolumeLayout {
     /// The file system.
     pub kind: Kind,
     /// Sector size in bytes.
@@ -48,9 +48,9 @@ pub struct Layout {
     pub root_cluster: u32,
 }
 
-impl Layout {
+impl VolumeLayout {
     /// Reads and checks the boot sector.
-    pub fn read<D: Drive>(drive: &mut D) -> Result<Layout, Error<D::Error>> {
+    pub fn read<D: Drive>(drive: &mut D) -> Result<VolumeLayout, Error<D::Error>> {
         let size = drive.sector_bytes();
         if !size.is_power_of_two() || !(512..=SECTOR_BYTES_MAX as u32).contains(&size) {
             return Err(Error::Geometry("sectors are 512 to 4096 bytes"));
@@ -135,7 +135,7 @@ impl Layout {
         }
     }
 
-    fn checked(self) -> Result<Layout, &'static str> {
+    fn checked(self) -> Result<VolumeLayout, &'static str> {
         let heap = u64::from(self.clusters) * self.cluster_sectors();
         let entries = self.fat_sectors.saturating_mul(u64::from(self.sector_bytes) / 4);
         let fats_end = self.fat_sector.saturating_add(self.fat_sectors * u64::from(self.fats));
@@ -162,7 +162,7 @@ pub(crate) enum Link {
 }
 
 /// exFAT specification, section 3.1.
-fn exfat(boot: &[u8]) -> Result<Layout, &'static str> {
+fn exfat(boot: &[u8]) -> Result<VolumeLayout, &'static str> {
     let (sector_shift, cluster_shift) = (boot[108], boot[109]);
     if !(9..=12).contains(&sector_shift) || cluster_shift > 25 - sector_shift {
         return Err("its sectors or clusters have an impossible size");
@@ -171,7 +171,7 @@ fn exfat(boot: &[u8]) -> Result<Layout, &'static str> {
     if fats != 1 {
         return Err("it has more than one FAT (TexFAT)");
     }
-    let layout = Layout {
+    let layout = VolumeLayout {
         kind: Kind::Exfat,
         sector_bytes: 1 << sector_shift,
         cluster_bytes: 1 << (sector_shift + cluster_shift),
@@ -187,7 +187,7 @@ fn exfat(boot: &[u8]) -> Result<Layout, &'static str> {
 }
 
 /// FAT32 specification, "Boot Sector and BPB".
-fn fat32(boot: &[u8]) -> Result<Layout, &'static str> {
+fn fat32(boot: &[u8]) -> Result<VolumeLayout, &'static str> {
     let (sector_bytes, per_cluster) = (u32::from(u16_at(boot, 11)), u32::from(boot[13]));
     if !sector_bytes.is_power_of_two() || !per_cluster.is_power_of_two() {
         return Err("neither exFAT nor FAT32");
@@ -203,7 +203,7 @@ fn fat32(boot: &[u8]) -> Result<Layout, &'static str> {
     if fats == 0 || fats > 2 || clusters < u64::from(FAT32_CLUSTERS_LEAST) {
         return Err("neither exFAT nor FAT32");
     }
-    let layout = Layout {
+    let layout = VolumeLayout {
         kind: Kind::Fat32,
         sector_bytes,
         cluster_bytes: sector_bytes * per_cluster,

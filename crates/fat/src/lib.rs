@@ -32,7 +32,7 @@ pub use check::{Problem, check, check_room};
 pub use directory::Entry;
 pub use drive::{Drive, Error, SECTOR_BYTES_MAX};
 pub use filecore::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore};
-pub use layout::{Kind, Layout};
+pub use layout::{Kind, VolumeLayout};
 pub use mkfs::{Format, mkfs};
 pub use name::Name;
 pub use reader::Volume;

@@ -4,7 +4,8 @@
 use crate::bytes::put_u32;
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
 use crate::layout::{
-    EXFAT_CLUSTERS_MAX, FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST, FIRST_CLUSTER, Kind, Layout,
+    EXFAT_CLUSTERS_MAX, FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST, FIRST_CLUSTER, Kind,
+    VolumeLayout,
 };
 use crate::{exfat, fat32};
 
@@ -62,7 +63,7 @@ pub fn mkfs<D: Drive>(
     drive: &mut D,
     format: &Format<'_>,
     room: &mut [u8],
-) -> Result<Layout, Error<D::Error>> {
+) -> Result<VolumeLayout, Error<D::Error>> {
     let size = drive.sector_bytes() as usize;
     if room.len() < size || size > SECTOR_BYTES_MAX {
         return Err(Error::Room);
@@ -80,7 +81,11 @@ pub fn mkfs<D: Drive>(
 }
 
 /// Plans the layout of a volume.
-fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, &'static str> {
+fn plan(
+    sector_bytes: u32,
+    sectors: u64,
+    format: &Format<'_>,
+) -> Result<VolumeLayout, &'static str> {
     let (size, cluster) = (u64::from(sector_bytes), u64::from(format.cluster_bytes));
     let most = match format.kind {
         Kind::Exfat => 32 << 20,
@@ -123,7 +128,7 @@ fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, 
         many if many > u64::from(most) => return Err("the clusters are too small for the drive"),
         _ => {}
     }
-    let mut layout = Layout {
+    let mut layout = VolumeLayout {
         kind: format.kind,
         sector_bytes,
         cluster_bytes: format.cluster_bytes,
@@ -145,15 +150,15 @@ fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, 
     Ok(layout)
 }
 
-fn bitmap_bytes(layout: &Layout) -> u64 {
+fn bitmap_bytes(layout: &VolumeLayout) -> u64 {
     u64::from(layout.clusters).div_ceil(8)
 }
 
-fn bitmap_clusters(layout: &Layout) -> u32 {
+fn bitmap_clusters(layout: &VolumeLayout) -> u32 {
     layout.clusters_for(bitmap_bytes(layout)) as u32
 }
 
-fn root_clusters(layout: &Layout, format: &Format<'_>) -> u32 {
+fn root_clusters(layout: &VolumeLayout, format: &Format<'_>) -> u32 {
     layout.clusters_for(u64::from(format.root_bytes.max(1))) as u32
 }
 
@@ -199,7 +204,7 @@ impl<D: Drive> Writer<'_, D> {
     /// cluster ends its chain.
     fn fat(
         &mut self,
-        layout: &Layout,
+        layout: &VolumeLayout,
         sector: u64,
         used: u32,
         (media, end): (u32, u32),
@@ -222,7 +227,7 @@ impl<D: Drive> Writer<'_, D> {
 
 fn make_exfat<D: Drive>(
     writer: &mut Writer<'_, D>,
-    layout: &Layout,
+    layout: &VolumeLayout,
     format: &Format<'_>,
 ) -> Result<(), Error<D::Error>> {
     let (per_cluster, bitmap) = (layout.cluster_sectors(), bitmap_clusters(layout));
@@ -256,7 +261,7 @@ fn make_exfat<D: Drive>(
 
 fn boot_region<D: Drive>(
     writer: &mut Writer<'_, D>,
-    layout: &Layout,
+    layout: &VolumeLayout,
     format: &Format<'_>,
     start: u64,
 ) -> Result<(), Error<D::Error>> {
@@ -277,7 +282,7 @@ fn boot_region<D: Drive>(
 
 fn make_fat32<D: Drive>(
     writer: &mut Writer<'_, D>,
-    layout: &Layout,
+    layout: &VolumeLayout,
     format: &Format<'_>,
 ) -> Result<(), Error<D::Error>> {
     let root = root_clusters(layout, format);

@@ -3,12 +3,12 @@
 use crate::cache::Cache;
 use crate::directory::{Cursor, Entry, Found};
 use crate::drive::{Drive, Error};
-use crate::layout::{Layout, Link};
+use crate::layout::{Link, VolumeLayout};
 use crate::name::Name;
 
 /// A volume opened for reading.
 pub struct Volume {
-    layout: Layout,
+    layout: VolumeLayout,
     fat: Cache,
     /// The last cluster looked up: its file's first cluster, its index in the file, its number.
     last: (u32, u64, u32),
@@ -17,11 +17,11 @@ pub struct Volume {
 impl Volume {
     /// Opens a volume.
     pub fn open<D: Drive>(drive: &mut D) -> Result<Volume, Error<D::Error>> {
-        Ok(Volume { layout: Layout::read(drive)?, fat: Cache::new(), last: (0, 0, 0) })
+        Ok(Volume { layout: VolumeLayout::read(drive)?, fat: Cache::new(), last: (0, 0, 0) })
     }
 
     /// Returns the geometry of the volume.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &VolumeLayout {
         &self.layout
     }
 

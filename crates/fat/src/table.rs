@@ -11,13 +11,13 @@ use crate::directory::{Cursor, Found, special_place};
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
 use crate::exfat;
 use crate::fat32::LAST;
-use crate::layout::{FIRST_CLUSTER, Kind, Layout, Link};
+use crate::layout::{FIRST_CLUSTER, Kind, Link, VolumeLayout};
 
 type Sector = [u8; SECTOR_BYTES_MAX];
 
 #[derive(Clone)]
 pub(crate) struct Table {
-    layout: Layout,
+    layout: VolumeLayout,
     /// First sector of the table; the second FAT follows after `layout.fat_sectors`.
     start: u64,
     /// Number of clusters that a sector describes.
@@ -35,7 +35,7 @@ impl Table {
     /// Opens the table and finds the longest free run.
     pub fn open<D: Drive>(
         drive: &mut D,
-        layout: &Layout,
+        layout: &VolumeLayout,
         room: &mut [u8],
     ) -> Result<Table, Error<D::Error>> {
         let size = u64::from(layout.sector_bytes);
@@ -274,7 +274,7 @@ impl Table {
 }
 
 /// The first cluster of the bitmap, which must be contiguous.
-fn bitmap_cluster<D: Drive>(drive: &mut D, layout: &Layout) -> Result<u32, Error<D::Error>> {
+fn bitmap_cluster<D: Drive>(drive: &mut D, layout: &VolumeLayout) -> Result<u32, Error<D::Error>> {
     let mut cursor = Cursor::root(layout);
     loop {
         match cursor.next(drive)? {

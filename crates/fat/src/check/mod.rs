@@ -11,7 +11,7 @@ use crate::cache::Cache;
 use crate::directory::{Cursor, Entry, Found, Position};
 use crate::drive::{Drive, Error};
 use crate::exfat::bit;
-use crate::layout::{FIRST_CLUSTER, Kind, Layout, Link};
+use crate::layout::{FIRST_CLUSTER, Kind, Link, VolumeLayout};
 
 /// An inconsistency. Clusters and sectors are numbered within the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub enum Problem {
 }
 
 /// Buffer size in bytes that [`check`] requires.
-pub fn check_room(layout: &Layout) -> usize {
+pub fn check_room(layout: &VolumeLayout) -> usize {
     (u64::from(layout.clusters).div_ceil(8)) as usize
 }
 
@@ -112,8 +112,8 @@ pub fn check<D: Drive>(
     drive: &mut D,
     room: &mut [u8],
     report: &mut dyn FnMut(Problem),
-) -> Result<Layout, Error<D::Error>> {
-    let layout = Layout::read(drive)?;
+) -> Result<VolumeLayout, Error<D::Error>> {
+    let layout = VolumeLayout::read(drive)?;
     let used = room.get_mut(..check_room(&layout)).ok_or(Error::Room)?;
     used.fill(0);
     let mut check =
@@ -126,7 +126,7 @@ pub fn check<D: Drive>(
 }
 
 struct Check<'r> {
-    layout: Layout,
+    layout: VolumeLayout,
     /// One bit per cluster, set if it belongs to a file or directory.
     used: &'r mut [u8],
     report: &'r mut dyn FnMut(Problem),

@@ -28,7 +28,7 @@ use crate::cache::Cache;
 use crate::directory::{Cursor, Entry, EntryLocation, Found};
 use crate::drive::{Drive, Error};
 use crate::exfat;
-use crate::layout::{Kind, Layout};
+use crate::layout::{Kind, VolumeLayout};
 use crate::name::Name;
 use crate::table::Table;
 
@@ -125,7 +125,7 @@ enum End {
 
 /// A recorder on a volume.
 pub struct Recorder {
-    layout: Layout,
+    layout: VolumeLayout,
     recording: Recording,
     table: Table,
     /// The end of the root directory.
@@ -152,7 +152,7 @@ impl Recorder {
         recording: Recording,
         room: &mut [u8],
     ) -> Result<Recorder, Error<D::Error>> {
-        let layout = Layout::read(drive)?;
+        let layout = VolumeLayout::read(drive)?;
         let table = Table::open(drive, &layout, room)?;
         let mut end = Cursor::root(&layout);
         let mut number = 0;
@@ -194,7 +194,7 @@ impl Recorder {
     }
 
     /// Returns the geometry of the volume.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &VolumeLayout {
         &self.layout
     }
 
@@ -426,7 +426,7 @@ impl Recorder {
 }
 
 /// Size of a file, bytes.
-fn file_bytes(layout: &Layout, recording: &Recording) -> u64 {
+fn file_bytes(layout: &VolumeLayout, recording: &Recording) -> u64 {
     let cluster = u64::from(layout.cluster_bytes);
     let bytes = recording.file_bytes.min(layout.file_bytes_max());
     (bytes / cluster).max(1) * cluster

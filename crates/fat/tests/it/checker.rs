@@ -4,7 +4,7 @@
 use std::os::unix::fs::FileExt as _;
 
 use crate::common::{Dice, Disk, fsck, problems, record, recording};
-use fat::{Entry, Format, Kind, Layout, Problem, Recorder, Volume, mkfs};
+use fat::{Entry, Format, Kind, Problem, Recorder, Volume, VolumeLayout, mkfs};
 
 const MIB: u64 = 1 << 20;
 
@@ -31,7 +31,7 @@ fn files(disk: &mut Disk) -> Vec<Entry> {
     files
 }
 
-fn layout(disk: &mut Disk) -> Layout {
+fn layout(disk: &mut Disk) -> VolumeLayout {
     *Volume::open(disk).expect("a volume").layout()
 }
 

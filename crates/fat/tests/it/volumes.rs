@@ -2,7 +2,7 @@
 //! checkers agree.
 
 use crate::common::{Disk, clip, find, fsck, problems, record, recording, verify};
-use fat::{Error, Format, Kind, Layout, Name, Recorder, Step, Volume, mkfs};
+use fat::{Error, Format, Kind, Name, Recorder, Step, Volume, VolumeLayout, mkfs};
 
 const MIB: u64 = 1 << 20;
 
@@ -132,7 +132,7 @@ fn the_last_file_number_ends_the_recording_and_keeps_it() {
     let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
     assert!(record(&mut disk, &mut recorder, 64 << 10, 64 << 10, 0));
     recorder.finish(&mut disk).expect("finished");
-    let layout = Layout::read(&mut disk).expect("a volume");
+    let layout = VolumeLayout::read(&mut disk).expect("a volume");
     disk.edit(layout.sector_of(layout.root_cluster), |bytes| {
         let at = bytes.windows(8).position(|name| name == b"CLIP0001").expect("the file");
         bytes[at..at + 8].copy_from_slice(b"CLIP9998");

@@ -370,7 +370,7 @@ fn broken_off(script: &Script, kept: Kept) -> Finding {
 fn check(session: &mut Session<'_>, script: &Script) -> Result<()> {
     let (mut traffic, mut problems) = (Traffic::default(), Vec::new());
     let mut door = Door::new(session, script.volume, &mut traffic).reading_ahead();
-    let layout = fat::Layout::read(&mut door).map_err(of_fat)?;
+    let layout = fat::VolumeLayout::read(&mut door).map_err(of_fat)?;
     let mut room = vec![0; fat::check_room(&layout)];
     fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).map_err(of_fat)?;
     if let Some(first) = problems.first() {

@@ -173,7 +173,7 @@ fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
     let (sector, bytes) = (fake.info.logical_block_bytes, fake.info.bytes);
     let mut session = Session::new(fake);
     let mut door = Door::new(&mut session, (sector, bytes), &mut traffic);
-    let layout = fat::Layout::read(&mut door).expect("a volume");
+    let layout = fat::VolumeLayout::read(&mut door).expect("a volume");
     let (mut room, mut problems) = (vec![0; fat::check_room(&layout)], Vec::new());
     fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).expect("readable");
     problems.retain(|problem| match problem {

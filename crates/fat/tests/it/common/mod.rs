@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::rc::Rc;
 
-use fat::{Drive, Kept, Kind, Layout, Name, Problem, Recorder, Recording, Step, Volume};
+use fat::{Drive, Kept, Kind, Name, Problem, Recorder, Recording, Step, Volume, VolumeLayout};
 
 pub type Sectors = BTreeMap<u64, Rc<[u8]>>;
 
@@ -278,7 +278,7 @@ pub fn verify(disk: &mut Disk) -> Vec<(u32, u64, u64)> {
 }
 
 pub fn problems(disk: &mut Disk) -> Vec<Problem> {
-    let layout = Layout::read(disk).expect("a volume");
+    let layout = VolumeLayout::read(disk).expect("a volume");
     let mut room = vec![0; fat::check_room(&layout)];
     let mut found = Vec::new();
     fat::check(disk, &mut room, &mut |problem| found.push(problem)).expect("readable");
