@@ -62,7 +62,7 @@ pub struct PartitionRequest {
 
 /// A requested layout, in order of position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout(pub Vec<PartitionRequest>);
+pub struct PartitionLayout(pub Vec<PartitionRequest>);
 
 /// A partition with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -118,9 +118,9 @@ fn kinds() -> String {
     PURPOSES.iter().map(|p| p.word).collect::<Vec<_>>().join(", ")
 }
 
-impl Layout {
+impl PartitionLayout {
     /// Parses `loader,filecore=110G,fat32=20G,ext4`.
-    pub fn parse(text: &str) -> Result<Layout, LayoutError> {
+    pub fn parse(text: &str) -> Result<PartitionLayout, LayoutError> {
         let requests =
             text.split(',').map(str::trim).map(request).collect::<Result<Vec<_>, _>>()?;
         if requests.len() > PARTITIONS_MAX {
@@ -130,7 +130,7 @@ impl Layout {
             requests.iter().filter(|w| w.bytes.is_none()).map(|w| w.word).collect();
         match unsized_words.as_slice() {
             [first, second, ..] => Err(LayoutError::TwoUnsized(first, second)),
-            _ => Ok(Layout(requests)),
+            _ => Ok(PartitionLayout(requests)),
         }
     }
 
@@ -219,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn plan(text: &str, bytes: u64, sector: u32) -> Result<Vec<Planned>, LayoutError> {
-        Layout::parse(text)?.plan(bytes, sector)
+        PartitionLayout::parse(text)?.plan(bytes, sector)
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn cylinder_head_sector(at: u64) -> [u8; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Layout, find};
+    use super::super::{PartitionLayout, find};
     use super::*;
 
     #[test]
@@ -124,7 +124,8 @@ mod tests {
             drive.write_all_at(b"EFI PART", u64::from(sector)).expect("written");
             drive.write_all_at(b"EFI PART", bytes - u64::from(sector)).expect("written");
             drive.write_all_at(&[0x53, 0xef], (1 << 20) + 1080).expect("written");
-            let layout = Layout::parse("loader,filecore=300M,fat32=600M,ext4").expect("words");
+            let layout =
+                PartitionLayout::parse("loader,filecore=300M,fat32=600M,ext4").expect("words");
             let places = layout.plan(bytes, sector).expect("it fits");
             // The superblock of a member of md with metadata 1.0, 8 KiB before its end.
             let ends: Vec<u64> = places.iter().map(|p| p.start + p.bytes).collect();
@@ -154,7 +155,7 @@ mod tests {
         let drive = tempfile::tempfile().expect("a file");
         let bytes = 2 << 30;
         drive.set_len(bytes).expect("sparse");
-        let layout = Layout::parse("loader,filecore=300M,fat32=600M,ext4").expect("words");
+        let layout = PartitionLayout::parse("loader,filecore=300M,fat32=600M,ext4").expect("words");
         let mut places = layout.plan(bytes, 512).expect("it fits");
         // The state after a deletion by a partitioning tool: last number first, one unused.
         places.remove(1);

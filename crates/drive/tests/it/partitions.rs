@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use drive::OpenRequest;
-use drive::partitions::Layout;
+use drive::partitions::PartitionLayout;
 use record::Safety;
 
 const BYTES: u64 = 1 << 30;
@@ -17,7 +17,7 @@ fn a_table_is_written_read_and_renumbered_through_the_opened_target() {
     let request = OpenRequest { destroy, ..OpenRequest::to(Safety::Destroys) };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opened");
     assert_eq!(opened.partition_table(BYTES, 512), None);
-    let layout = Layout::parse("fat32=100M,fat32=200M,ext4").expect("words");
+    let layout = PartitionLayout::parse("fat32=100M,fat32=200M,ext4").expect("words");
     let mut places = layout.plan(BYTES, 512).expect("it fits");
     places.rotate_left(1);
     opened.write_partitions((BYTES, 512), &places, 7).expect("written");

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::io;
 
-use drive::partitions::{self, Layout, Table};
+use drive::partitions::{self, PartitionLayout, Table};
 use journal::Storage;
 use rig::{BlockRequest, BlockWay};
 use script::Session;
@@ -37,7 +37,7 @@ pub(crate) fn finish(
     let io_error = |e: io::Error| LabError::new(ErrorKind::Io, format!("partitioning: {e}"));
     let check_error = |text: &str| LabError::new(ErrorKind::Check, text);
     let drive = OnBlocks(RefCell::new(session));
-    let places = Layout::parse(layout)?.plan(bytes, sector)?;
+    let places = PartitionLayout::parse(layout)?.plan(bytes, sector)?;
     // The last partition was made first.
     let mut as_made = places.clone();
     as_made.rotate_right(1);

@@ -181,14 +181,15 @@ impl Drive for Part<'_> {
 mod tests {
     use std::os::unix::fs::FileExt;
 
-    use drive::partitions::{Layout, PartitionType};
+    use drive::partitions::{PartitionLayout, PartitionType};
 
     use super::*;
 
     const GIB: u64 = 1 << 30;
 
     fn systems(layout: &str, bytes: u64, sector: u32) -> Vec<Option<FileSystem>> {
-        let places = Layout::parse(layout).expect("a layout").plan(bytes, sector).expect("it fits");
+        let places =
+            PartitionLayout::parse(layout).expect("a layout").plan(bytes, sector).expect("it fits");
         let of = |place| FileSystem::choose(place, sector, None).expect("a file system");
         places.iter().map(of).collect()
     }
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_unit_with_too_many_identifiers_is_refused_with_the_smallest_that_works() {
-        let places = Layout::parse("filecore").expect("a layout").plan(200 * GIB, 512);
+        let places = PartitionLayout::parse("filecore").expect("a layout").plan(200 * GIB, 512);
         let place = &places.expect("it fits")[0];
         let refused =
             FileSystem::choose(place, 512, Some(1024)).expect_err("21 bits do not suffice");
@@ -237,7 +238,8 @@ mod tests {
             let drive = tempfile::tempfile().expect("a file");
             let bytes = 3 * GIB;
             drive.set_len(bytes).expect("sparse");
-            let layout = Layout::parse("loader=600M,filecore=300M,exfat=600M,ext4").expect("words");
+            let layout =
+                PartitionLayout::parse("loader=600M,filecore=300M,exfat=600M,ext4").expect("words");
             let places = layout.plan(bytes, sector).expect("it fits");
             for place in &places {
                 if let Some(system) = FileSystem::choose(place, sector, None).expect("it fits") {

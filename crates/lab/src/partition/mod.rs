@@ -6,7 +6,7 @@ mod format;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use drive::partitions::{self, Layout, LayoutError, Planned, Table};
+use drive::partitions::{self, LayoutError, PartitionLayout, Planned, Table};
 use drive::{OpenRequest, Opened};
 use journal::Storage;
 use record::{Safety, TargetKind};
@@ -49,7 +49,7 @@ impl Disc {
     }
 
     /// The locations of a layout's partitions on this drive.
-    pub fn lay_out(&self, layout: &Layout) -> Result<Vec<Planned>> {
+    pub fn lay_out(&self, layout: &PartitionLayout) -> Result<Vec<Planned>> {
         Ok(layout.plan(self.bytes, self.sector_bytes)?)
     }
 

@@ -1,6 +1,6 @@
 //! `ssdyno partition`: reads and judges the table of a drive, or plans and writes one.
 
-use drive::partitions::{Entry, Layout, Planned, Table};
+use drive::partitions::{Entry, PartitionLayout, Planned, Table};
 use lab::LabError;
 use lab::partition::{Disc, NewVolume};
 use report::table::{Align, Cell, Table as Grid};
@@ -27,7 +27,8 @@ struct Shown<'a> {
 
 /// Shows the table, or writes one.
 pub fn run(args: &PartitionArgs) -> Result {
-    let layout = args.layout.as_deref().map(Layout::parse).transpose().map_err(LabError::from)?;
+    let layout =
+        args.layout.as_deref().map(PartitionLayout::parse).transpose().map_err(LabError::from)?;
     let disc = Disc::plan(&args.target, args.destroy.clone(), args.sector)?;
     let Some(layout) = layout else {
         return if args.renumber { renumber(args, &disc) } else { show(args, &disc) };
