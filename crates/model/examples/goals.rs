@@ -10,7 +10,7 @@ use model::ftl::Untimed;
 use model::ftl::collect::{Draws, Policy};
 use model::ftl::page::{PageMapped, Rules};
 use model::ftl::slc::Slc;
-use model::ftl::superblock::{Layout, Wear};
+use model::ftl::superblock::{FlashLayout, Wear};
 use model::{Drive, DriveSpec};
 use workload::{Op, OpKind};
 
@@ -69,7 +69,7 @@ fn steady(op: &str) -> f64 {
 fn bare(share: f64) -> f64 {
     let pages = 16 << 20;
     let logical = (f64::from(pages) / (1.0 + share)) as u32;
-    let layout = Layout {
+    let layout = FlashLayout {
         logical_pages: logical,
         superblocks: pages / 8192,
         spares: 0,

@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use crate::ftl::superblock::Layout;
+use crate::ftl::superblock::FlashLayout;
 use crate::ftl::{Cause, Flash};
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
@@ -112,7 +112,7 @@ impl Media {
             transfer: transfer(shape.unit_bytes[mode]),
         };
         let native = cell(*nand.read_us, *nand.program_us, 0);
-        let Layout { superblock_pages, .. } = shape.layout;
+        let FlashLayout { superblock_pages, .. } = shape.layout;
         Media {
             dies: vec![Die::default(); (*nand.dies).max(1) as usize],
             channels: vec![0; (*nand.channels).clamp(1, (*nand.dies).max(1)) as usize],

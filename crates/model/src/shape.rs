@@ -2,7 +2,7 @@
 
 use crate::ftl::page::Rules;
 use crate::ftl::slc::Slc;
-use crate::ftl::superblock::{Layout, Wear};
+use crate::ftl::superblock::{FlashLayout, Wear};
 use crate::spec::{DriveSpec, MapKind};
 
 /// Minimum number of spare superblocks for any drive size: frontiers and the collector's reserve
@@ -13,7 +13,7 @@ const SPARE_MIN: u64 = 64;
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Pages and superblocks.
-    pub layout: Layout,
+    pub layout: FlashLayout,
     /// Size of a program unit at full density and as SLC, in bytes.
     pub unit_bytes: [u32; 2],
     /// Mapping units sensed at once by one die.
@@ -42,7 +42,7 @@ impl Shape {
         let superblocks = total.div_ceil(u64::from(superblock_pages));
         let superblocks = u32::try_from(superblocks).unwrap_or(u32::MAX);
         let spares = (f64::from(superblocks) * *spec.wear.spares).ceil() as u32;
-        let layout = Layout {
+        let layout = FlashLayout {
             logical_pages: capacity.div_ceil(page) as u32,
             superblocks,
             spares,

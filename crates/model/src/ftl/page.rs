@@ -11,7 +11,7 @@
 use super::collect::{Draws, Policy};
 use super::map::{Live, Map};
 use super::slc::Slc;
-use super::superblock::{Layout, Superblocks, Wear};
+use super::superblock::{FlashLayout, Superblocks, Wear};
 use super::{Cause, Flash};
 
 /// Behaviour of a translation.
@@ -89,7 +89,7 @@ pub struct Full;
 
 #[derive(Debug)]
 pub struct PageMapped {
-    pub(super) layout: Layout,
+    pub(super) layout: FlashLayout,
     pub(super) rules: Rules,
     pub(super) stride_bits: u32,
     pub(super) batch: u32,
@@ -110,7 +110,7 @@ pub struct PageMapped {
 
 impl PageMapped {
     /// Creates an empty drive.
-    pub fn new(layout: Layout, rules: Rules) -> PageMapped {
+    pub fn new(layout: FlashLayout, rules: Rules) -> PageMapped {
         let stride_bits = layout.stride_bits();
         let map = Map::new(u64::from(layout.logical_pages), layout.page_numbers());
         let blocks = Superblocks::new(layout.superblocks, layout.spares, rules.wear);
@@ -137,7 +137,7 @@ impl PageMapped {
     }
 
     /// Numbers of pages and superblocks.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &FlashLayout {
         &self.layout
     }
 

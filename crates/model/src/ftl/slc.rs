@@ -9,7 +9,7 @@
 //! for an equal amount to be folded. The shapes of sustained writes follow from these rules alone
 //! (see `tests/it/fills.rs`).
 
-use super::superblock::Layout;
+use super::superblock::FlashLayout;
 
 /// Rules and state of the cache. Sizes are in superblocks.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl Slc {
 
     /// Maximum size of the cache in superblocks, if it uses `used` of them and the host has filled
     /// `mapped` pages.
-    pub fn limit(&self, used: u32, mapped: u64, layout: &Layout) -> u32 {
+    pub fn limit(&self, used: u32, mapped: u64, layout: &FlashLayout) -> u32 {
         let pages = u64::from(layout.superblock_pages);
         let cached = u64::from(used) * (pages / u64::from(self.bits));
         let native = mapped.saturating_sub(cached);

@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Numbers of pages and superblocks of a drive.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Layout {
+pub struct FlashLayout {
     /// Pages visible to the host.
     pub logical_pages: u32,
     pub superblocks: u32,
@@ -26,7 +26,7 @@ pub struct Layout {
     pub unit_pages: [u32; 2],
 }
 
-impl Layout {
+impl FlashLayout {
     /// Number of low bits of a page number that give its position in the superblock.
     pub fn stride_bits(&self) -> u32 {
         self.superblock_pages.next_power_of_two().trailing_zeros()

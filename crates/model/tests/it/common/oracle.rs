@@ -10,7 +10,7 @@ use model::ftl::Untimed;
 use model::ftl::collect::Policy;
 use model::ftl::page::{PageMapped, Rules};
 use model::ftl::slc::Slc;
-use model::ftl::superblock::{Layout, Wear, mix};
+use model::ftl::superblock::{FlashLayout, Wear, mix};
 
 /// A drive that meets the assumptions of the closed forms, filled once sequentially.
 pub struct Pages {
@@ -22,7 +22,7 @@ pub struct Pages {
 impl Pages {
     pub fn new(policy: Policy, alpha: f64, pages: u32, blocks: u32) -> Pages {
         let logical = (f64::from((blocks - 1) * pages) / alpha) as u32;
-        let layout = Layout {
+        let layout = FlashLayout {
             logical_pages: logical,
             superblocks: blocks,
             spares: 0,
