@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::health::Health;
 use crate::host::{Clock as _, DmaMap, Mmio as _, PAGE_BYTES, Platform, copy_out, zero};
 use crate::identify::{self, Info, Namespace, STRUCTURE_BYTES};
-use crate::layout::{Layout, Shape};
+use crate::layout::{QueueLayout, Shape};
 use crate::queue::{Queue, Shadow};
 use crate::regs::{self, Capabilities};
 use crate::request::{Completed, Overdue};
@@ -65,7 +65,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         if bytes < ADMIN_BYTES {
             return Err(Error::Memory { needed: ADMIN_BYTES, there: bytes });
         }
-        let layout = Layout::new(&SHAPE, 64, None)?;
+        let layout = QueueLayout::new(&SHAPE, 64, None)?;
         let lent = [Tracker::default(); SLOTS];
         let admin = Queue::new(platform.clone(), platform.clone(), lent, layout, 0, capabilities)?;
         let info = Info::parse(&[0; STRUCTURE_BYTES]).ok_or(Error::Gone)?;
@@ -266,8 +266,8 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
     }
 
     /// The layout of a queue on this controller.
-    pub fn lay_out(&self, shape: &Shape) -> Result<Layout, Error> {
-        Layout::new(shape, self.capabilities.entries_max(), self.transfer_max())
+    pub fn lay_out(&self, shape: &Shape) -> Result<QueueLayout, Error> {
+        QueueLayout::new(shape, self.capabilities.entries_max(), self.transfer_max())
     }
 
     /// Creates queue pair `id` (from 1) in `memory`, which it uses until it is deleted or the
@@ -277,7 +277,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         id: u16,
         memory: D,
         trackers: T,
-        layout: Layout,
+        layout: QueueLayout,
     ) -> Result<Queue<P, D, T>, Error>
     where
         D: Deref<Target: DmaMap>,

@@ -25,7 +25,7 @@ pub struct Shape {
 
 /// The layout of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct QueueLayout {
     pub(crate) slots: usize,
     pub(crate) request_bytes: usize,
     /// Maximum bytes of one command: larger requests are split.
@@ -38,19 +38,19 @@ pub struct Layout {
     pub(crate) cq_at: usize,
     pub(crate) lists_at: usize,
     pub(crate) list_pages: usize,
-    /// See [`Layout::end`].
+    /// See [`QueueLayout::end`].
     pub(crate) end: usize,
     pub(crate) timeout_ns: u64,
 }
 
-impl Layout {
+impl QueueLayout {
     /// Lays out a queue for a controller with at most `entries_max` entries per ring and
     /// `transfer_max` bytes per transfer (`None`: no limit).
     pub fn new(
         shape: &Shape,
         entries_max: u32,
         transfer_max: Option<usize>,
-    ) -> Result<Layout, Error> {
+    ) -> Result<QueueLayout, Error> {
         let request_bytes = shape.request_bytes.max(1).next_multiple_of(PAGE_BYTES);
         // A command thus never has too many blocks, whatever their size.
         let addressed = BLOCKS_MAX as usize * 512;
@@ -69,7 +69,7 @@ impl Layout {
         let sq_at = shape.base;
         let cq_at = sq_at + (64 * sq_entries as usize).next_multiple_of(PAGE_BYTES);
         let lists_at = cq_at + (16 * cq_entries as usize).next_multiple_of(PAGE_BYTES);
-        Ok(Layout {
+        Ok(QueueLayout {
             slots: shape.slots.max(1),
             request_bytes,
             command_bytes,
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_request_beyond_the_transfer_limit_has_several_trackers() {
-        let layout = Layout::new(&SHAPE, 1024, Some(128 << 10)).expect("fits");
+        let layout = QueueLayout::new(&SHAPE, 1024, Some(128 << 10)).expect("fits");
         assert_eq!((layout.pieces, layout.trackers()), (8, 128));
         assert_eq!((layout.sq_entries, layout.cq_entries), (256, 512));
         assert_eq!(layout.end, 4096 + 256 * 64 + 512 * 16 + 128 * 4096);
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn rings_respect_the_limit_of_the_controller() {
-        let layout = Layout::new(&SHAPE, 11, None).expect("fits");
+        let layout = QueueLayout::new(&SHAPE, 11, None).expect("fits");
         assert_eq!((layout.sq_entries, layout.cq_entries, layout.pieces), (8, 8, 1));
         let too_many = Shape { slots: 5000, ..SHAPE };
-        assert!(matches!(Layout::new(&too_many, 8, None), Err(Error::Trackers { .. })));
+        assert!(matches!(QueueLayout::new(&too_many, 8, None), Err(Error::Trackers { .. })));
     }
 }

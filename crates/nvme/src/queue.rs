@@ -17,7 +17,7 @@ use core::ops::Deref;
 use crate::command::{BLOCKS_MAX, Command, RANGES_MAX, Range};
 use crate::error::Error;
 use crate::host::{Clock, DmaMap, Mmio, PAGE_BYTES, contiguous, load, store, store64, zero};
-use crate::layout::Layout;
+use crate::layout::QueueLayout;
 use crate::prp;
 use crate::regs::Capabilities;
 use crate::request::{Completed, Counters, FormattedNamespace, Kind, Overdue, PushError, Request};
@@ -47,7 +47,7 @@ pub struct Queue<H, D, T> {
     host: H,
     memory: D,
     trackers: T,
-    layout: Layout,
+    layout: QueueLayout,
     id: u16,
     /// Offset of the submission doorbell.
     bell: usize,
@@ -90,7 +90,7 @@ where
         host: H,
         memory: D,
         trackers: T,
-        layout: Layout,
+        layout: QueueLayout,
         id: u16,
         capabilities: Capabilities,
     ) -> Result<Self, Error> {
@@ -169,7 +169,7 @@ where
     }
 
     /// The queue's layout.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &QueueLayout {
         &self.layout
     }
 
@@ -382,7 +382,7 @@ where
     #[inline]
     pub fn poll(&mut self, mut done: impl FnMut(Completed)) -> u32 {
         let (words, trackers) = (self.memory.words(), self.trackers.as_mut());
-        let Layout { pieces, cq_entries, .. } = self.layout;
+        let QueueLayout { pieces, cq_entries, .. } = self.layout;
         let ring = self.cq_entry..self.cq_entry + cq_entries as usize;
         // The size of the memory was checked when the queue was created.
         let ring = words.as_chunks::<4>().0.get(ring).unwrap_or_default();
@@ -520,7 +520,7 @@ where
 #[cold]
 fn describe<D: DmaMap + ?Sized>(
     memory: &D,
-    layout: &Layout,
+    layout: &QueueLayout,
     tracker: &mut Tracker,
     index: usize,
     at: usize,

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU32;
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use model::{Drive, DriveSpec};
 use nvme::{
-    Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, Kind, Layout, Mmio as _,
-    Queue, Range, Request, Shape, Status, Tracker,
+    Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, Kind, Mmio as _, Queue,
+    QueueLayout, Range, Request, Shape, Status, Tracker,
 };
 
 const SLOTS: usize = 16;
@@ -43,7 +43,7 @@ impl Bench {
         self.queue_of(id, layout)
     }
 
-    fn queue_of(&mut self, id: u16, layout: Layout) -> Q {
+    fn queue_of(&mut self, id: u16, layout: QueueLayout) -> Q {
         let bytes = layout.end() + SLOTS * REQUEST_BYTES;
         self.queues += 1;
         let memory = Arc::new(Memory::new(self.queues << 40, bytes, layout.rings_end()));
@@ -223,7 +223,7 @@ fn a_transfer_over_the_limit_is_a_violation() {
         let shape =
             Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
         let layout = if ignores {
-            Layout::new(&shape, 1024, None)
+            QueueLayout::new(&shape, 1024, None)
         } else {
             bench.controller.lay_out(&shape)
         };

@@ -44,7 +44,7 @@ fn machine() -> Machine {
 /// A queue of 3 slots with 2 requests in flight.
 fn queue(machine: &Machine) -> Queue<&Machine, &Machine, [Tracker; 3]> {
     let shape = Shape { slots: 3, request_bytes: PAGE_BYTES, base: 0, timeout_ns: 1000 };
-    let layout = Layout::new(&shape, 1024, None).expect("fits");
+    let layout = QueueLayout::new(&shape, 1024, None).expect("fits");
     let trackers = [Tracker::default(); 3];
     let mut queue =
         Queue::new(machine, machine, trackers, layout, 1, Capabilities(0)).expect("fits");
