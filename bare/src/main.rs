@@ -16,7 +16,7 @@ mod sys;
 use core::fmt::Write;
 
 use machine::{ADMIN, Host, QUEUE, Serial, TRACKERS};
-use nvme::{Controller, Error, FormattedNamespace, Queue, Shape, Tracker};
+use nvme::{Controller, Error, FormattedNamespace, Queue, QueueParameters, Tracker};
 
 /// Maximum number of requests in flight.
 pub const SLOTS: usize = 16;
@@ -107,8 +107,12 @@ fn open(controller: &mut Controller<&'static Host>, serial: [u8; 20]) -> Result<
         return Err(Failure::Drive("the namespace is smaller than the largest request"));
     }
     controller.grant_queues(1)?;
-    let shape =
-        Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
+    let shape = QueueParameters {
+        slots: SLOTS,
+        request_bytes: REQUEST_BYTES,
+        base: 0,
+        timeout_ns: TIMEOUT_NS,
+    };
     let layout = controller.lay_out(&shape)?;
     let data_at = layout.end();
     if data_at + SLOTS * REQUEST_BYTES > QUEUE {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
-use nvme::{Controller, FormattedNamespace, Kind, Queue, Request, Shape, Tracker};
+use nvme::{Controller, FormattedNamespace, Kind, Queue, QueueParameters, Request, Tracker};
 
 const SLOTS: usize = 16;
 const BLOCK_BITS: u32 = 12;
@@ -50,7 +50,8 @@ fn main() {
     let simulated = Simulated::new(setup, vec![media]);
     let host = simulated.host();
     let mut controller = Controller::start(host).expect("starts");
-    let shape = Shape { slots: SLOTS, request_bytes: bytes, base: 0, timeout_ns: 1 << 40 };
+    let shape =
+        QueueParameters { slots: SLOTS, request_bytes: bytes, base: 0, timeout_ns: 1 << 40 };
     let layout = controller.lay_out(&shape).expect("fits");
     let data_at = layout.end();
     let memory = Memory::new(1 << 40, data_at + SLOTS * bytes, layout.rings_end());

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::health::Health;
 use crate::host::{Clock as _, DmaMap, Mmio as _, PAGE_BYTES, Platform, copy_out, zero};
 use crate::identify::{self, Info, Namespace, STRUCTURE_BYTES};
-use crate::layout::{QueueLayout, Shape};
+use crate::layout::{QueueLayout, QueueParameters};
 use crate::queue::{Queue, Shadow};
 use crate::regs::{self, Capabilities};
 use crate::request::{Completed, Overdue};
@@ -20,8 +20,12 @@ use crate::tracker::Tracker;
 /// Slots of the admin queue: commands are carried out one at a time.
 const SLOTS: usize = 1;
 const SLOT: usize = 0;
-const SHAPE: Shape =
-    Shape { slots: SLOTS, request_bytes: 2 * PAGE_BYTES, base: 0, timeout_ns: u64::MAX / 8 };
+const SHAPE: QueueParameters = QueueParameters {
+    slots: SLOTS,
+    request_bytes: 2 * PAGE_BYTES,
+    base: 0,
+    timeout_ns: u64::MAX / 8,
+};
 /// Pages of the admin queue: rings and lists; then data, shadow doorbell values and event indexes.
 const DATA_AT: usize = 4 * PAGE_BYTES;
 const SHADOW: Shadow = Shadow { values: 5 * PAGE_BYTES, events: 6 * PAGE_BYTES };
@@ -266,7 +270,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
     }
 
     /// The layout of a queue on this controller.
-    pub fn lay_out(&self, shape: &Shape) -> Result<QueueLayout, Error> {
+    pub fn lay_out(&self, shape: &QueueParameters) -> Result<QueueLayout, Error> {
         QueueLayout::new(shape, self.capabilities.entries_max(), self.transfer_max())
     }
 

@@ -12,7 +12,7 @@ use crate::tracker::TRACKERS_MAX;
 
 /// Requirements of a queue's user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct QueueParameters {
     /// Maximum requests in flight.
     pub slots: usize,
     /// Bytes of the largest request.
@@ -47,7 +47,7 @@ impl QueueLayout {
     /// Lays out a queue for a controller with at most `entries_max` entries per ring and
     /// `transfer_max` bytes per transfer (`None`: no limit).
     pub fn new(
-        shape: &Shape,
+        shape: &QueueParameters,
         entries_max: u32,
         transfer_max: Option<usize>,
     ) -> Result<QueueLayout, Error> {
@@ -111,8 +111,12 @@ impl QueueLayout {
 mod tests {
     use super::*;
 
-    const SHAPE: Shape =
-        Shape { slots: 16, request_bytes: 1 << 20, base: 4096, timeout_ns: 1_000_000_000 };
+    const SHAPE: QueueParameters = QueueParameters {
+        slots: 16,
+        request_bytes: 1 << 20,
+        base: 4096,
+        timeout_ns: 1_000_000_000,
+    };
 
     #[test]
     fn a_request_beyond_the_transfer_limit_has_several_trackers() {
@@ -126,7 +130,7 @@ mod tests {
     fn rings_respect_the_limit_of_the_controller() {
         let layout = QueueLayout::new(&SHAPE, 11, None).expect("fits");
         assert_eq!((layout.sq_entries, layout.cq_entries, layout.pieces), (8, 8, 1));
-        let too_many = Shape { slots: 5000, ..SHAPE };
+        let too_many = QueueParameters { slots: 5000, ..SHAPE };
         assert!(matches!(QueueLayout::new(&too_many, 8, None), Err(Error::Trackers { .. })));
     }
 }

@@ -34,7 +34,7 @@ pub use command::{Command, Range, opcode};
 pub use controller::{ADMIN_BYTES, Controller};
 pub use error::Error;
 pub use host::{Clock, DmaMap, Mmio, PAGE_BYTES, Platform};
-pub use layout::{QueueLayout, Shape};
+pub use layout::{QueueLayout, QueueParameters};
 pub use queue::Queue;
 pub use request::{Completed, Counters, FormattedNamespace, Kind, Overdue, PushError, Request};
 pub use status::{Cause, Status};

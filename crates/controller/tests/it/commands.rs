@@ -7,7 +7,7 @@ use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use model::{Drive, DriveSpec};
 use nvme::{
     Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, Kind, Mmio as _, Queue,
-    QueueLayout, Range, Request, Shape, Status, Tracker,
+    QueueLayout, QueueParameters, Range, Request, Status, Tracker,
 };
 
 const SLOTS: usize = 16;
@@ -37,8 +37,12 @@ fn fixed() -> Timing {
 
 impl Bench {
     fn queue(&mut self, id: u16) -> Q {
-        let shape =
-            Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
+        let shape = QueueParameters {
+            slots: SLOTS,
+            request_bytes: REQUEST_BYTES,
+            base: 0,
+            timeout_ns: TIMEOUT_NS,
+        };
         let layout = self.controller.lay_out(&shape).expect("fits");
         self.queue_of(id, layout)
     }
@@ -220,8 +224,12 @@ fn a_transfer_over_the_limit_is_a_violation() {
     let setup = Setup { transfer_max: 1, ..Setup::default() };
     for (ignores, violations) in [(false, 0), (true, 1)] {
         let mut bench = bench(setup, vec![Media::new(512, 1000, fixed())]);
-        let shape =
-            Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
+        let shape = QueueParameters {
+            slots: SLOTS,
+            request_bytes: REQUEST_BYTES,
+            base: 0,
+            timeout_ns: TIMEOUT_NS,
+        };
         let layout = if ignores {
             QueueLayout::new(&shape, 1024, None)
         } else {
@@ -269,7 +277,7 @@ impl DmaMap for Crooked {
 #[test]
 fn half_a_queue_pair_does_not_remain() {
     let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
-    let shape = Shape { slots: 1, request_bytes: 4096, base: 0, timeout_ns: TIMEOUT_NS };
+    let shape = QueueParameters { slots: 1, request_bytes: 4096, base: 0, timeout_ns: TIMEOUT_NS };
     let layout = bench.controller.lay_out(&shape).expect("fits");
     let memory = Arc::new(Crooked(Memory::new(1 << 50, layout.end(), layout.rings_end())));
     let trackers = vec![Tracker::default(); layout.trackers()];

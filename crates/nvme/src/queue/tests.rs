@@ -4,7 +4,7 @@ use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
 
 use super::*;
-use crate::layout::Shape;
+use crate::layout::QueueParameters;
 
 /// Registers that store nothing, zeroed memory, and a clock that ticks at every look.
 struct Machine {
@@ -43,7 +43,7 @@ fn machine() -> Machine {
 
 /// A queue of 3 slots with 2 requests in flight.
 fn queue(machine: &Machine) -> Queue<&Machine, &Machine, [Tracker; 3]> {
-    let shape = Shape { slots: 3, request_bytes: PAGE_BYTES, base: 0, timeout_ns: 1000 };
+    let shape = QueueParameters { slots: 3, request_bytes: PAGE_BYTES, base: 0, timeout_ns: 1000 };
     let layout = QueueLayout::new(&shape, 1024, None).expect("fits");
     let trackers = [Tracker::default(); 3];
     let mut queue =

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use nvme::{
-    Clock as _, Completed, Controller, FormattedNamespace, Kind, PushError, Queue, Range, Request,
-    Shape, Status, Tracker,
+    Clock as _, Completed, Controller, FormattedNamespace, Kind, PushError, Queue, QueueParameters,
+    Range, Request, Status, Tracker,
 };
 
 const BLOCKS: u64 = 8192;
@@ -450,7 +450,7 @@ fn lane(
     controller: &mut Controller<Arc<Host>>,
     id: u16,
 ) -> Lane {
-    let shape = Shape {
+    let shape = QueueParameters {
         slots: plan.slots,
         request_bytes: plan.request_bytes,
         base: 0,

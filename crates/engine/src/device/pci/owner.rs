@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nvme::identify::{self, Info, Namespace};
 use nvme::{
     Command, Completed, Controller, Error, FormattedNamespace, PAGE_BYTES, Platform, Queue,
-    Request, Shape, Status, Tracker,
+    QueueParameters, Request, Status, Tracker,
 };
 
 use super::super::{Able, DeviceError};
@@ -199,7 +199,8 @@ impl<B: Bus> QueuePair<B> {
         };
         let stride = (bytes as usize).max(1).next_multiple_of(PAGE_BYTES);
         let timeout_ns = owner.timeout_ns;
-        let shape = Shape { slots: slots as usize, request_bytes: stride, base: 0, timeout_ns };
+        let shape =
+            QueueParameters { slots: slots as usize, request_bytes: stride, base: 0, timeout_ns };
         let data_bytes = addressable(u64::from(slots), stride as u64)?;
         let layout = up.controller.lay_out(&shape).map_err(failed)?;
         let data_at = layout.end().next_multiple_of(PAGE_BYTES);
