@@ -36,13 +36,13 @@ pub struct Card {
     /// What a reader who does not see the card is told.
     label: String,
     /// From back to front.
-    shapes: Vec<Shape>,
+    shapes: Vec<CardShape>,
 }
 
 /// A part of a card. Places and lengths are in pixels, from the upper left corner; colours are
 /// `#rrggbb`.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub enum CardShape {
     /// A filled rectangle.
     Rectangle {
         /// Upper left corner.
@@ -100,11 +100,11 @@ pub struct Text {
 }
 
 impl Card {
-    /// The radius of [`Shape::Dot`].
+    /// The radius of [`CardShape::Dot`].
     pub const DOT: usize = 6;
 
     /// The shapes, from back to front.
-    pub fn shapes(&self) -> &[Shape] {
+    pub fn shapes(&self) -> &[CardShape] {
         &self.shapes
     }
 
@@ -121,20 +121,22 @@ impl Card {
     }
 }
 
-impl Shape {
+impl CardShape {
     fn svg(&self) -> Markup {
         match self {
-            Shape::Rectangle { corner: [x, y], size: [width, height], radius, fill } => markup! {
-                rect x=(x) y=(y) width=(width) height=(height) rx=(radius) fill=(fill) {}
-            },
-            Shape::Line { ends: [left, right], y, stroke, ink, is_round } => markup! {
+            CardShape::Rectangle { corner: [x, y], size: [width, height], radius, fill } => {
+                markup! {
+                    rect x=(x) y=(y) width=(width) height=(height) rx=(radius) fill=(fill) {}
+                }
+            }
+            CardShape::Line { ends: [left, right], y, stroke, ink, is_round } => markup! {
                 line x1={ (format!("{left:.1}")) } x2={ (format!("{right:.1}")) } y1=(y) y2=(y)
                     stroke=(ink) stroke-width=(stroke) stroke-linecap=[is_round.then_some("round")] {}
             },
-            Shape::Dot { x, y, fill } => markup! {
+            CardShape::Dot { x, y, fill } => markup! {
                 circle cx={ (format!("{x:.1}")) } cy=(y) r=(Card::DOT) fill=(fill) {}
             },
-            Shape::Text(text) => markup! {
+            CardShape::Text(text) => markup! {
                 text x=(text.x) y=(text.y) font-size=(text.size) fill=(text.ink)
                     font-weight=[text.is_bold.then_some("bold")]
                     text-anchor=[text.is_flush_right.then_some("end")] { (text.words) }
@@ -163,7 +165,7 @@ pub fn card(run: &Run) -> Card {
     }
     shapes.extend((0..tiles.len()).flat_map(|i| draw(tiles, run, i, columns(tiles.len()))));
     shapes.push(text(&stamp, [MARGIN, 592], size_for(&stamp, 620, 20), tone, true));
-    shapes.push(Shape::Text(Text {
+    shapes.push(CardShape::Text(Text {
         words: emit::plain(&format!("{}, {}", by(run), facts::day(run))).into_owned(),
         x: WIDTH - MARGIN,
         y: 592,
@@ -225,7 +227,7 @@ fn columns(tiles: usize) -> usize {
     if tiles <= 2 || tiles == 4 { 2 } else { 3 }
 }
 
-fn draw(tiles: &[Tile], run: &Run, place: usize, columns: usize) -> Vec<Shape> {
+fn draw(tiles: &[Tile], run: &Run, place: usize, columns: usize) -> Vec<CardShape> {
     let tile = &tiles[place];
     let (width, height) = ((WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns, TILE_HEIGHT);
     let x = MARGIN + place % columns * (width + GAP);
@@ -251,7 +253,7 @@ fn axis_end(tiles: &[Tile], unit: Unit) -> f64 {
 }
 
 /// The value and its interval on an axis from 0 to `most`.
-fn whisker(tile: &Tile, most: f64, [x, y]: [usize; 2], width: usize) -> Vec<Shape> {
+fn whisker(tile: &Tile, most: f64, [x, y]: [usize; 2], width: usize) -> Vec<CardShape> {
     let (Some(value), Some(low), Some(high)) = (tile.value, tile.low, tile.high) else {
         return Vec::new();
     };
@@ -261,9 +263,9 @@ fn whisker(tile: &Tile, most: f64, [x, y]: [usize; 2], width: usize) -> Vec<Shap
     let place = |v: f64| x as f64 + v / most * width as f64;
     let axis = [0.0, most].map(place);
     vec![
-        Shape::Line { ends: axis, y, stroke: 2, ink: LINE, is_round: false },
-        Shape::Line { ends: [low, high].map(place), y, stroke: 5, ink: BLUE, is_round: true },
-        Shape::Dot { x: place(value), y, fill: BLUE },
+        CardShape::Line { ends: axis, y, stroke: 2, ink: LINE, is_round: false },
+        CardShape::Line { ends: [low, high].map(place), y, stroke: 5, ink: BLUE, is_round: true },
+        CardShape::Dot { x: place(value), y, fill: BLUE },
     ]
 }
 
@@ -274,13 +276,19 @@ fn size_for(text: &str, width: usize, most: usize) -> usize {
     size_max.clamp(8, most)
 }
 
-fn rectangle(corner: [usize; 2], size: [usize; 2], radius: usize, fill: &'static str) -> Shape {
-    Shape::Rectangle { corner, size, radius, fill }
+fn rectangle(corner: [usize; 2], size: [usize; 2], radius: usize, fill: &'static str) -> CardShape {
+    CardShape::Rectangle { corner, size, radius, fill }
 }
 
-fn text(words: &str, [x, y]: [usize; 2], size: usize, ink: &'static str, is_bold: bool) -> Shape {
+fn text(
+    words: &str,
+    [x, y]: [usize; 2],
+    size: usize,
+    ink: &'static str,
+    is_bold: bool,
+) -> CardShape {
     let words = emit::plain(words).into_owned();
-    Shape::Text(Text { words, x, y, size, ink, is_bold, is_flush_right: false })
+    CardShape::Text(Text { words, x, y, size, ink, is_bold, is_flush_right: false })
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn png(_card: &Card) -> Result<Vec<u8>> {
 
 #[cfg(feature = "cards")]
 mod paint {
-    use report::card::{Card, HEIGHT, Shape, Text, WIDTH};
+    use report::card::{Card, CardShape, HEIGHT, Text, WIDTH};
     use tiny_skia::{
         Color, FillRule, LineCap, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform,
     };
@@ -57,14 +57,14 @@ mod paint {
         }
     }
 
-    fn shape_on(canvas: &mut Pixmap, shape: &Shape, fonts: &Fonts) {
+    fn shape_on(canvas: &mut Pixmap, shape: &CardShape, fonts: &Fonts) {
         match shape {
-            Shape::Rectangle { corner, size, radius, fill } => {
+            CardShape::Rectangle { corner, size, radius, fill } => {
                 let [x, y, width, height] =
                     [corner[0], corner[1], size[0], size[1]].map(|n| n as f32);
                 fill_path(canvas, rounded([x, y, x + width, y + height], *radius as f32), fill);
             }
-            Shape::Line { ends: [left, right], y, stroke, ink, is_round } => {
+            CardShape::Line { ends: [left, right], y, stroke, ink, is_round } => {
                 let mut line = PathBuilder::new();
                 line.move_to(*left as f32, *y as f32);
                 line.line_to(*right as f32, *y as f32);
@@ -74,11 +74,11 @@ mod paint {
                     canvas.stroke_path(&line, &paint(ink), &stroke, Transform::identity(), None);
                 }
             }
-            Shape::Dot { x, y, fill } => {
+            CardShape::Dot { x, y, fill } => {
                 let circle = PathBuilder::from_circle(*x as f32, *y as f32, Card::DOT as f32);
                 fill_path(canvas, circle, fill);
             }
-            Shape::Text(text) => {
+            CardShape::Text(text) => {
                 let face = if text.is_bold { &fonts.bold } else { &fonts.regular };
                 fill_path(canvas, outline(text, face), text.ink);
             }
