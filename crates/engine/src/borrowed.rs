@@ -7,7 +7,7 @@
 
 use std::io;
 
-use journal::{BYTES_MAX, Borrowed, Comparison, Journal, JournalError, Rereads, Storage};
+use journal::{BYTES_MAX, Borrowed, Differences, Journal, JournalError, Rereads, Storage};
 use record::{Safety, TargetKind};
 use rig::{Fault, Pass, Result, Returning, RigError, TargetInfo, Unsteady};
 use workload::{Region, Workload};
@@ -109,9 +109,9 @@ impl BorrowedBlocks {
             });
             (entry, comparison)
         };
-        let found: Vec<(BorrowedEntry, io::Result<Comparison>)> =
+        let found: Vec<(BorrowedEntry, io::Result<Differences>)> =
             entries.into_iter().map(compare).collect();
-        let sum = |bytes: fn(&BorrowedEntry, &Comparison) -> u64| -> u64 {
+        let sum = |bytes: fn(&BorrowedEntry, &Differences) -> u64| -> u64 {
             found
                 .iter()
                 .map(|(entry, seen)| seen.as_ref().map_or(0, |seen| bytes(entry, seen)))
@@ -122,7 +122,7 @@ impl BorrowedBlocks {
         let undecided_bytes = sum(|entry, seen| entry.borrowed.bytes_of(&seen.undecided));
         let mut restored = Returning::new(Pass::Restore, restore_bytes);
         // One failure must not prevent the others from being restored.
-        let put_back = |(entry, comparison): (BorrowedEntry, io::Result<Comparison>)| {
+        let put_back = |(entry, comparison): (BorrowedEntry, io::Result<Differences>)| {
             entry.put_back(comparison, target, &mut |bytes| {
                 restored = restored.after(bytes);
                 report(restored);
@@ -136,7 +136,7 @@ impl BorrowedBlocks {
 }
 
 impl BorrowedEntry {
-    fn compare(&self, target: &Target<'_>, moved: &mut dyn FnMut(u64)) -> io::Result<Comparison> {
+    fn compare(&self, target: &Target<'_>, moved: &mut dyn FnMut(u64)) -> io::Result<Differences> {
         let rereads = if self.is_overwritten { Rereads::None } else { Rereads::UntilCertain };
         self.borrowed.compare(target.storage, rereads, moved)
     }
@@ -145,7 +145,7 @@ impl BorrowedEntry {
     /// blocks that returned different bytes.
     fn put_back(
         self,
-        comparison: io::Result<Comparison>,
+        comparison: io::Result<Differences>,
         target: &Target<'_>,
         moved: &mut dyn FnMut(u64),
     ) -> Result<u64> {

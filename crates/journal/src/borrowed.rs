@@ -132,7 +132,7 @@ impl Borrowed {
         drive: &dyn Storage,
         rereads: Rereads,
         moved: &mut dyn FnMut(u64),
-    ) -> io::Result<Comparison> {
+    ) -> io::Result<Differences> {
         self.compare_blocks(drive, 0..self.checksums.len(), rereads, moved)
     }
 
@@ -142,9 +142,9 @@ impl Borrowed {
         blocks: impl Iterator<Item = usize>,
         rereads: Rereads,
         moved: &mut dyn FnMut(u64),
-    ) -> io::Result<Comparison> {
+    ) -> io::Result<Differences> {
         drive.forget(self.region)?;
-        let mut comparison = Comparison::default();
+        let mut comparison = Differences::default();
         for index in blocks {
             self.look(drive, index, rereads, &mut comparison);
             moved(self.block(index).len() as u64);
@@ -153,7 +153,7 @@ impl Borrowed {
     }
 
     /// Reads a block until it has its original content or two reads agree on another.
-    fn look(&self, drive: &dyn Storage, index: usize, rereads: Rereads, into: &mut Comparison) {
+    fn look(&self, drive: &dyn Storage, index: usize, rereads: Rereads, into: &mut Differences) {
         let (start, mut buffer) = (offset(self.region, index), vec![0; self.block(index).len()]);
         let mut checksums = Vec::new();
         for _ in 0..READS_MAX {
@@ -238,7 +238,7 @@ pub enum Rereads {
 
 /// Blocks that do not have their original content, or may not have it: their indices, in order.
 #[derive(Debug, Default)]
-pub struct Comparison {
+pub struct Differences {
     /// Blocks with other content.
     pub differing: Vec<usize>,
     /// Blocks that returned different bytes when they were read again, whatever their content.
@@ -249,7 +249,7 @@ pub struct Comparison {
     pub unreadable: Vec<(usize, io::Error)>,
 }
 
-impl Comparison {
+impl Differences {
     /// The blocks that were not found with their original content.
     pub fn to_restore(&self) -> Vec<usize> {
         let unreadable = self.unreadable.iter().map(|(index, _)| index);

@@ -21,7 +21,7 @@ mod leftover;
 mod owner;
 mod registry;
 
-pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Comparison, Rereads, Storage};
+pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Differences, Rereads, Storage};
 pub use device::{BlockStorage, read_direct};
 pub use directory::{Journal, JournalDir};
 pub use disk::{Disk, Kernel};

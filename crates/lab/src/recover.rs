@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub use drive::pci::{Returned, left_detached};
 use drive::{DriveKey, OpenRequest};
 pub use file::JournalFile;
-use journal::{BlockStorage, Comparison, Header, JournalDir, Kept, Leftover, Rereads, State};
+use journal::{BlockStorage, Differences, Header, JournalDir, Kept, Leftover, Rereads, State};
 use record::Safety;
 use rig::{Pass, Returning, Unsteady};
 use serde::Serialize;
@@ -310,7 +310,7 @@ impl Recovery {
     }
 
     /// The result of a comparison in which blocks did not have their original content.
-    fn not_unchanged(&self, comparison: &Comparison, kept: &Kept, device: &str) -> LabError {
+    fn not_unchanged(&self, comparison: &Differences, kept: &Kept, device: &str) -> LabError {
         let (command, differing) = (self.command(), &comparison.differing);
         if differing.is_empty() {
             let text = format!("{}: their content is unknown", unsteady(comparison, kept));
@@ -390,7 +390,7 @@ fn difference(kept: &Kept, differing: &[usize], device: &str) -> String {
 }
 
 /// Blocks that returned different bytes, in words.
-fn unsteady(comparison: &Comparison, kept: &Kept) -> Unsteady {
+fn unsteady(comparison: &Differences, kept: &Kept) -> Unsteady {
     let counts = [comparison.unsteady.len(), kept.borrowed.blocks()].map(|n| n as u64);
     Unsteady { blocks: counts[0], of: counts[1] }
 }
@@ -404,7 +404,7 @@ fn doubt(result: &Recovered) -> String {
 }
 
 /// The error if blocks could not be read: whether they differ is unknown.
-fn check_readable(comparison: &Comparison, kept: &Kept, device: &str) -> Result<()> {
+fn check_readable(comparison: &Differences, kept: &Kept, device: &str) -> Result<()> {
     let Some((_, error)) = comparison.unreadable.first() else { return Ok(()) };
     let (count, blocks) = (comparison.unreadable.len(), kept.borrowed.blocks());
     let text = format!("{count} of {blocks} blocks on {device} cannot be read: {error}");
@@ -567,7 +567,7 @@ mod tests {
         let error = check_readable(&compared, &kept, "/dev/sdx").expect_err("two");
         assert_eq!(error.to_string(), "2 of 4 blocks on /dev/sdx cannot be read: bad sector");
         assert_eq!(error.advice(), None);
-        check_readable(&Comparison::default(), &kept, "/dev/sdx").expect("all were read");
+        check_readable(&Differences::default(), &kept, "/dev/sdx").expect("all were read");
     }
 
     #[test]
