@@ -1,10 +1,10 @@
 //! The comparison as Markdown, for a forum or an issue.
 
-use super::{Against, Comparison};
+use super::{Against, GroupComparison};
 use crate::markdown::escape;
 
 /// The comparison in the Markdown dialect of GitHub and most forums.
-pub fn markdown(comparison: &Comparison) -> String {
+pub fn markdown(comparison: &GroupComparison) -> String {
     let mut text = "### ssdyno compare\n\n".to_string();
     for side in &comparison.sides {
         text += &format!("- **{}** {}\n", side.letter, escape(&side.heading));

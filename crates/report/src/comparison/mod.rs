@@ -16,7 +16,7 @@ pub use self::text::text;
 
 /// Groups of runs, each compared with the first.
 #[derive(Clone, Debug, Default)]
-pub struct Comparison {
+pub struct GroupComparison {
     /// The groups, A first.
     pub sides: Vec<ComparedSide>,
     /// One per side except the first.

@@ -6,14 +6,14 @@
 use maud::{Markup, html as markup};
 use workload::units::{decimal, throughput};
 
-use super::{Against, ComparedRow, Comparison, Curve};
+use super::{Against, ComparedRow, Curve, GroupComparison};
 use crate::html::document;
 
 /// Number of grid lines on the overlay's vertical axis.
 const LEVELS: usize = 4;
 
 /// The comparison as one self-contained HTML file. `version` is the program's.
-pub fn html(comparison: &Comparison, version: &str) -> String {
+pub fn html(comparison: &GroupComparison, version: &str) -> String {
     let body = markup! {
         section.summary {
             h1 { "Comparison" }
@@ -32,7 +32,7 @@ pub fn html(comparison: &Comparison, version: &str) -> String {
     document(&format!("comparison of {}", letters(comparison)), version, &body)
 }
 
-fn letters(comparison: &Comparison) -> String {
+fn letters(comparison: &GroupComparison) -> String {
     comparison.sides.iter().map(|side| side.letter.to_string()).collect::<Vec<_>>().join(", ")
 }
 

@@ -5,7 +5,7 @@ use record::{Run, Series, Target, TargetKind, Unit};
 use super::*;
 use crate::style::Style;
 
-fn comparison() -> Comparison {
+fn comparison() -> GroupComparison {
     let row = |name: &str, ratio: f64, interval, certain| ComparedRow {
         name: name.into(),
         a: "100 MB/s".into(),
@@ -30,7 +30,7 @@ fn comparison() -> Comparison {
         warnings: vec!["kernel: 6.1 | 6.8".into()],
         notes: vec!["known for only one of them: firmware".into()],
     };
-    Comparison {
+    GroupComparison {
         sides: vec![side('A', "run 1   quick   old"), side('B', "run 2   quick   new")],
         against: vec![against],
         caveat: "not in turns".into(),

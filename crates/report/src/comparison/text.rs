@@ -1,6 +1,6 @@
 //! The comparison as terminal text.
 
-use super::{Against, Comparison};
+use super::{Against, GroupComparison};
 use crate::forest;
 use crate::style::{Ink, Style, wrap};
 use crate::table::{Align, Cell, Table};
@@ -8,7 +8,7 @@ use crate::table::{Align, Cell, Table};
 /// Maximum width of wrapped text.
 const TEXT_COLUMNS: usize = 100;
 
-pub fn text(comparison: &Comparison, style: &Style) -> String {
+pub fn text(comparison: &GroupComparison, style: &Style) -> String {
     let columns = style.width.min(TEXT_COLUMNS);
     let mut text = String::new();
     for side in &comparison.sides {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use lab::compare::{self, Comparison, Pair, Remarks, Side};
 use lab::{drives, published};
 use record::{MetricKey, Run};
-use report::comparison::{self, Against, ComparedRow, Comparison as View};
+use report::comparison::{self, Against, ComparedRow, GroupComparison as View};
 use serde_json::{Value, json};
 
 use crate::cli::CompareArgs;
