@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use analysis::{LOOKS, Look, Outcome, look, pairs_for};
 use record::{MetricKey, Plan, Run};
 
-use super::{Comparison, Pair, Pairing, Side, conditions, doubts, quantity_named, sentence};
+use super::{Pair, Pairing, RunComparison, Side, conditions, doubts, quantity_named, sentence};
 use crate::Options;
 use crate::error::{LabError, Result};
 use crate::request::Request;
@@ -66,7 +66,7 @@ pub enum Ended {
 /// The result of a comparison.
 pub struct Finished {
     /// The conclusion, with the claims of the last look.
-    pub comparison: Comparison,
+    pub comparison: RunComparison,
     /// The runs of A and of B, in pairs.
     pub sides: [Side; 2],
     /// How the comparison ended.
@@ -199,7 +199,7 @@ impl LiveComparison<'_> {
             pairs[place].see(look, is_open);
         }
         let [a, b] = &sides;
-        let comparison = Comparison {
+        let comparison = RunComparison {
             sentence: if a.runs.is_empty() {
                 "No pair of runs was completed.".into()
             } else {

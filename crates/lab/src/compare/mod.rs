@@ -109,7 +109,7 @@ pub struct Odd {
 
 /// The comparison of B with A.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct RunComparison {
     /// The conclusion.
     pub sentence: String,
     /// The quantities that both sides have, primary ones first.
@@ -122,7 +122,7 @@ pub struct Comparison {
     pub odd: Vec<Odd>,
     /// The same comparison without those runs, if each side has a run left.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub like_for_like: Option<Box<Comparison>>,
+    pub like_for_like: Option<Box<RunComparison>>,
 }
 
 /// The other runs of the same drive and method in the store, under the same conditions.
@@ -137,7 +137,7 @@ pub fn repeats(store: &Store, runs: &[Run]) -> Result<Vec<Run>> {
 
 /// Compares every other side with the first. With `metric`, only that metric is tested: a single
 /// metric chosen in advance needs a smaller difference.
-pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> {
+pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<RunComparison>> {
     let Some((a, others)) = sides.split_first() else { return Ok(Vec::new()) };
     let mut pairings: Vec<Pairing> = others.iter().map(|b| Pairing::new(a, b, metric)).collect();
     if let Some(metric) = metric {
@@ -151,7 +151,7 @@ pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> 
         for ((place, _), claim) in pairing.tests.iter().zip(claims.by_ref()) {
             pairing.pairs[*place].judge(claim);
         }
-        Comparison::new(a, b, pairing.pairs, metric)
+        RunComparison::new(a, b, pairing.pairs, metric)
     });
     comparisons.collect()
 }
@@ -300,8 +300,8 @@ impl Pair {
     }
 }
 
-impl Comparison {
-    fn new(a: &Side, b: &Side, pairs: Vec<Pair>, metric: Option<&str>) -> Result<Comparison> {
+impl RunComparison {
+    fn new(a: &Side, b: &Side, pairs: Vec<Pair>, metric: Option<&str>) -> Result<RunComparison> {
         let odd = odd(a, b);
         let rest = [a, b].map(Side::without_laid_out);
         let like_for_like = if odd.is_empty() || rest.iter().any(|side| side.runs.is_empty()) {
@@ -310,7 +310,7 @@ impl Comparison {
             compare(&rest, metric)?.pop().map(Box::new)
         };
         let sentence = sentence::compose(&pairs, &odd, like_for_like.as_deref(), 'B');
-        Ok(Comparison {
+        Ok(RunComparison {
             sentence,
             pairs,
             conditions_differ: conditions::differences(&a.runs, &b.runs),

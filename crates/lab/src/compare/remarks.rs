@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use record::{FindingKind, Level, Run};
 
 use super::conditions::Difference;
-use super::{Comparison, Doubt, Odd, Side, name, sentence};
+use super::{Doubt, Odd, RunComparison, Side, name, sentence};
 
 /// Remarks on a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Remarks {
     pub notes: Vec<String>,
 }
 
-impl Comparison {
+impl RunComparison {
     /// The conclusion, with `b` as the letter of the second side.
     pub fn sentence_about(&self, b: char) -> String {
         sentence::compose(&self.pairs, &self.odd, self.like_for_like.as_deref(), b)

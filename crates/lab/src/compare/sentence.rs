@@ -3,7 +3,7 @@
 use analysis::Outcome;
 use record::{MetricKey, capitalised};
 
-use super::{Brief, Comparison, Odd, Pair, is_rate};
+use super::{Brief, Odd, Pair, RunComparison, is_rate};
 
 /// Number of claims in the sentence; the table has all of them.
 const LISTED: usize = 3;
@@ -12,7 +12,7 @@ const LISTED: usize = 3;
 pub(super) fn compose(
     pairs: &[Pair],
     odd: &[Odd],
-    like_for_like: Option<&Comparison>,
+    like_for_like: Option<&RunComparison>,
     b: char,
 ) -> String {
     if pairs.is_empty() {

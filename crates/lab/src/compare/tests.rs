@@ -22,11 +22,11 @@ fn quick(id: &str, rates: &[f64]) -> Run {
     Run { id: id.into(), method: "quick".into(), metrics, origin: None, ..run }
 }
 
-fn one(a: Side, b: Side) -> Comparison {
+fn one(a: Side, b: Side) -> RunComparison {
     compare(&[a, b], None).unwrap_or_else(|e| panic!("{e}")).remove(0)
 }
 
-fn claims_of(found: &Comparison) -> Vec<(&str, Brief)> {
+fn claims_of(found: &RunComparison) -> Vec<(&str, Brief)> {
     found.pairs.iter().map(|p| (p.name.as_str(), p.claim)).collect()
 }
 

@@ -6,7 +6,7 @@ mod simulated;
 
 use std::process::ExitCode;
 
-use lab::compare::{self, Comparison, Pair, Remarks, Side};
+use lab::compare::{self, Pair, Remarks, RunComparison, Side};
 use lab::{drives, published};
 use record::{MetricKey, Run};
 use report::comparison::{self, Against, ComparedRow, GroupComparison as View};
@@ -107,7 +107,7 @@ fn letter(i: usize) -> char {
     (b'A' + u8::try_from(i.min(25)).unwrap_or(25)) as char
 }
 
-fn as_json(sides: &[Side], comparisons: &[Comparison], order: &str) -> Result<Value> {
+fn as_json(sides: &[Side], comparisons: &[RunComparison], order: &str) -> Result<Value> {
     let mut values = Vec::new();
     for (comparison, b) in comparisons.iter().zip(&sides[1..]) {
         let mut value = serde_json::to_value(comparison).map_err(|e| Failure::new(IO, e))?;
@@ -130,7 +130,7 @@ fn view(
     args: &CompareArgs,
     titles: &[String],
     sides: &[Side],
-    comparisons: &[Comparison],
+    comparisons: &[RunComparison],
     caveat: &str,
 ) -> View {
     let titled = sides.iter().zip(titles).enumerate();
@@ -196,7 +196,7 @@ fn heading(side: &Side, title: &str) -> String {
     parts.collect::<Vec<_>>().join("   ")
 }
 
-fn against(comparison: &Comparison, all: bool, letter: char) -> Against {
+fn against(comparison: &RunComparison, all: bool, letter: char) -> Against {
     let pairs: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
     // If they share no primary metric, everything is shown.
     let pairs = if pairs.is_empty() { comparison.pairs.iter().collect() } else { pairs };
