@@ -19,7 +19,7 @@ pub(crate) use recorded::letters;
 pub use sheet::sheet;
 pub(crate) use table::{REPORTS, TITLE};
 pub use table::{csv, honest, table};
-pub use words::{Request, parse};
+pub use words::{IozoneRequest, parse};
 
 use methods::{Iozone, IozoneFigure, IozoneLatencies as Latencies};
 

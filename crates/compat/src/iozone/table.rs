@@ -190,7 +190,7 @@ pub fn csv(spec: &Iozone, run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iozone::{Request, parse};
+    use crate::iozone::{IozoneRequest, parse};
     use record::{Metric, Unit};
 
     /// A record as in the store, with these KiB/s.
@@ -207,7 +207,7 @@ mod tests {
     fn command(line: &str) -> Box<Command> {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
         match parse(&words) {
-            Ok(Request::Run(command)) => command,
+            Ok(IozoneRequest::Run(command)) => command,
             other => panic!("{other:?}"),
         }
     }

@@ -19,7 +19,7 @@ type Result<T> = std::result::Result<T, IozoneError>;
 
 /// The result of parsing.
 #[derive(Clone, Debug)]
-pub enum Request {
+pub enum IozoneRequest {
     /// Run this.
     Run(Box<Command>),
     /// Print this help text instead.
@@ -27,7 +27,7 @@ pub enum Request {
 }
 
 /// Parses a command line, without the program's name.
-pub fn parse(words: &[String]) -> Result<Request> {
+pub fn parse(words: &[String]) -> Result<IozoneRequest> {
     let mut draft = Draft::default();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -42,7 +42,7 @@ pub fn parse(words: &[String]) -> Result<Request> {
         let mut letters = letters.chars();
         while let Some(letter) = letters.next() {
             if letter == 'h' || letter == '?' {
-                return Ok(Request::Answer(HELP));
+                return Ok(IozoneRequest::Answer(HELP));
             }
             if !takes_value(letter) {
                 draft.letter(letter)?;
@@ -62,7 +62,7 @@ pub fn parse(words: &[String]) -> Result<Request> {
             break;
         }
     }
-    Ok(Request::Run(Box::new(draft.finish(words)?)))
+    Ok(IozoneRequest::Run(Box::new(draft.finish(words)?)))
 }
 
 pub(super) fn takes_value(letter: char) -> bool {
@@ -367,7 +367,7 @@ mod tests {
 
     fn run(line: &str) -> Command {
         match parse(&words(line)) {
-            Ok(Request::Run(command)) => *command,
+            Ok(IozoneRequest::Run(command)) => *command,
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -406,7 +406,9 @@ mod tests {
         assert_eq!((several.run.rows.len(), several.run.stride, several.run.direct), (4, 3, true));
         assert_eq!(run("").run.tests, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(run("").run.rows, [IozoneRow { file_bytes: 512 << 10, record_bytes: 4096 }]);
-        assert!(matches!(parse(&words("-h")), Ok(Request::Answer(text)) if text.contains("-i N")));
+        assert!(
+            matches!(parse(&words("-h")), Ok(IozoneRequest::Answer(text)) if text.contains("-i N"))
+        );
     }
 
     #[test]
@@ -464,7 +466,7 @@ mod tests {
 
         #[test]
         fn likely_words_too(line in "(-[aeocIzRsrifngyqjbSLtBxwluOHkU+]{1,3} ?[0-9kmg]{0,4} ){0,8}") {
-            if let Ok(Request::Run(command)) = parse(&words(&line)) {
+            if let Ok(IozoneRequest::Run(command)) = parse(&words(&line)) {
                 prop_assert!(!command.run.rows.is_empty() && !command.run.tests.is_empty());
                 for row in &command.run.rows {
                     prop_assert!(row.file_bytes >= u64::from(row.record_bytes));

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use compat::iozone::{self, Command, Request};
+use compat::iozone::{self, Command, IozoneRequest};
 use lab::{Recorded, Request as LabRequest};
 use record::{Ending, Level, Run};
 
@@ -31,10 +31,10 @@ ssdyno's own options:
 pub fn run(args: &IozoneArgs) -> Result {
     let (own_options, words) = Own::split(&args.words)?;
     let command = match iozone::parse(&words).map_err(usage)? {
-        Request::Answer(text) => {
+        IozoneRequest::Answer(text) => {
             return present::done(&format!("{text}{OWN_HELP}"));
         }
-        Request::Run(command) => *command,
+        IozoneRequest::Run(command) => *command,
     };
     execute(&own_options, &command)
 }

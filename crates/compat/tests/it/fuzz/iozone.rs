@@ -1,6 +1,6 @@
 //! iozone's command line as a fuzz target.
 
-use compat::iozone::{Request, parse};
+use compat::iozone::{IozoneRequest, parse};
 use fuzz::{Target, outcome};
 
 /// Command lines, one word per line.
@@ -12,8 +12,8 @@ fn command_line(input: &[u8]) -> u64 {
     let words: Vec<String> = text.lines().map(String::from).collect();
     match parse(&words) {
         Err(error) => outcome(&error.what),
-        Ok(Request::Answer(_)) => 1,
-        Ok(Request::Run(command)) => {
+        Ok(IozoneRequest::Answer(_)) => 1,
+        Ok(IozoneRequest::Run(command)) => {
             let run = &command.run;
             let flags = [run.flush, run.sync, run.direct, run.once, command.excel];
             let flags = flags.iter().fold(0, |sum, flag| 2 * sum + u64::from(*flag));
