@@ -10,13 +10,13 @@ use super::assemble::{AssemblyRules, COMMAND_LINE, known};
 use super::options::{self, Standing};
 use super::section::{Given, Section};
 use super::switches::{self, Settings, Switch, Takes};
-use super::{FioError, Note, Plan, Request, World, assemble, help, jobfile};
+use super::{CommandLine, FioError, Note, Plan, World, assemble, help, jobfile};
 
 /// Maximum number of words; arbitrary, more than a shell passes on.
 const WORDS_MAX: usize = 1 << 20;
 
 /// Parses a command line; `words` are those after `fio`.
-pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
+pub fn parse(words: &[String], world: &dyn World) -> Result<CommandLine, FioError> {
     let mut reader = CommandLineReader::default();
     if words.len() > WORDS_MAX {
         return Err(wrong("too many words"));
@@ -25,7 +25,7 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
     reader.read()?;
     let CommandLineReader { settings, mut sections, files, mut notes, .. } = reader;
     if let Some(answer) = settings.answer {
-        return help::answer(&answer).map(Request::Answer);
+        return help::answer(&answer).map(CommandLine::Answer);
     }
     for (index, file) in files.iter().enumerate() {
         let file_sections = jobfile::sections(file, &settings.sections, world, &mut notes);
@@ -38,7 +38,7 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
         sections.append(&mut file_sections);
     }
     if settings.showcmd {
-        return Ok(Request::Answer(help::command(&sections)));
+        return Ok(CommandLine::Answer(help::command(&sections)));
     }
     let rules =
         AssemblyRules { warn_unsupported: settings.warn_unsupported, readonly: settings.readonly };
@@ -48,9 +48,9 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
         return Err(error.advise("omit --warnings-fatal to continue anyway"));
     }
     if settings.parse_only {
-        return Ok(Request::Answer(String::new()));
+        return Ok(CommandLine::Answer(String::new()));
     }
-    Ok(Request::Run(Box::new(Plan { globals: settings.globals, jobs, notes })))
+    Ok(CommandLine::Run(Box::new(Plan { globals: settings.globals, jobs, notes })))
 }
 
 fn option_names() -> impl Iterator<Item = &'static str> {

@@ -7,7 +7,7 @@ use super::{Engine, FioError, Job};
 
 /// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Request {
+pub enum CommandLine {
     /// Run this.
     Run(Box<Plan>),
     /// Print this (`--help`, `--cmdhelp`, `--version`, `--showcmd`); empty for `--parse-only`.

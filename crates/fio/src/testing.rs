@@ -8,7 +8,7 @@ use rig::JobResult;
 
 use super::run::{JobRun, Judgement, OpLog, Ran};
 use super::value::Value;
-use super::{Job, Plan, Request, World, parse};
+use super::{CommandLine, Job, Plan, World, parse};
 
 /// A world with the given files and variables.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ pub(crate) fn with_value<T>(text: &str, f: impl FnOnce(&Value) -> T) -> T {
 pub(crate) fn plan(words: &[&str]) -> Plan {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     match parse(&words, &Small::default()) {
-        Ok(Request::Run(plan)) => *plan,
+        Ok(CommandLine::Run(plan)) => *plan,
         other => panic!("{words:?}: {other:?}"),
     }
 }

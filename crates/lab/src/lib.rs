@@ -7,7 +7,7 @@
 //!
 //! A run: [`Request::plan`] checks the request and the [`Work`], [`Planned::begin`] enters the run
 //! into the store, [`Begun::run`] measures, and [`Recorded`] contains the result. fio jobs are
-//! planned by [`fio::Request`], the rest is the same.
+//! planned by [`fio::CommandLine`], the rest is the same.
 
 #![forbid(unsafe_code)]
 

@@ -109,14 +109,14 @@ fn memory_policy(text: &str) -> Parsed<Option<MemoryPolicy>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Job, Request, parse, testing::Small};
+    use crate::{CommandLine, Job, parse, testing::Small};
 
     fn job(words: &[&str]) -> Result<Job, String> {
         let all = [&["--name=x", "--size=1m", "--ioengine=libaio"], words].concat();
         let words: Vec<String> = all.iter().map(ToString::to_string).collect();
         match parse(&words, &Small::default()) {
-            Ok(Request::Run(plan)) => Ok(plan.jobs[0].clone()),
-            Ok(Request::Answer(text)) => Err(text),
+            Ok(CommandLine::Run(plan)) => Ok(plan.jobs[0].clone()),
+            Ok(CommandLine::Answer(text)) => Err(text),
             Err(error) => Err(error.what),
         }
     }

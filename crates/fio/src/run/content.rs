@@ -104,13 +104,13 @@ fn shared(clones: &[JobClone<'_>], clone: &JobClone<'_>) -> Option<Shared> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Request, parse, testing::Small};
+    use crate::{CommandLine, parse, testing::Small};
 
     fn of(words: &[&str]) -> Content {
         let words: Vec<String> =
             ["--name=x", "--size=1m"].iter().chain(words).map(ToString::to_string).collect();
         match parse(&words, &Small::default()) {
-            Ok(Request::Run(plan)) => content(&plan.jobs[0], 1, None),
+            Ok(CommandLine::Run(plan)) => content(&plan.jobs[0], 1, None),
             other => panic!("{words:?}: {other:?}"),
         }
     }

@@ -98,13 +98,13 @@ fn offset(job: &Job, clone: u32, there: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Request, parse, testing::Small};
+    use crate::{CommandLine, parse, testing::Small};
 
     fn job(words: &[&str]) -> Job {
         let words: Vec<String> =
             ["--name=x"].iter().chain(words).map(ToString::to_string).collect();
         match parse(&words, &Small::default()) {
-            Ok(Request::Run(plan)) => plan.jobs[0].clone(),
+            Ok(CommandLine::Run(plan)) => plan.jobs[0].clone(),
             other => panic!("{words:?}: {other:?}"),
         }
     }

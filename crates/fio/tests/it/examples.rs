@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fio::{EXAMPLES, EXAMPLES_REFUSED, FioError, Here, Request, World, parse};
+use fio::{CommandLine, EXAMPLES, EXAMPLES_REFUSED, FioError, Here, World, parse};
 
 /// This machine, with every environment variable set.
 struct Set;
@@ -32,7 +32,7 @@ fn directory() -> Option<PathBuf> {
     named.into_iter().chain(usual).find(|path| path.is_dir())
 }
 
-fn parsed(path: &Path, extra: &[&str]) -> Result<Request, FioError> {
+fn parsed(path: &Path, extra: &[&str]) -> Result<CommandLine, FioError> {
     let words: Vec<String> =
         extra.iter().map(ToString::to_string).chain([path.display().to_string()]).collect();
     parse(&words, &Set)
@@ -60,7 +60,7 @@ fn examples_for_local_files_and_supported_engines_parse() {
     for file in &files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match parsed(file, &[]) {
-            Ok(Request::Run(plan)) => {
+            Ok(CommandLine::Run(plan)) => {
                 plan.notes.iter().for_each(|note| println!("{name}: note: {}", note.text));
                 // There may be newer examples than the page lists.
                 assert!(
@@ -68,7 +68,7 @@ fn examples_for_local_files_and_supported_engines_parse() {
                     "{name} parses, but docs/fio.md lists it as refused"
                 );
             }
-            Ok(Request::Answer(_)) => panic!("{name}: no example requests an answer"),
+            Ok(CommandLine::Answer(_)) => panic!("{name}: no example requests an answer"),
             Err(error) => {
                 println!("{name}: {}", error.what);
                 let why = is_elsewhere(&error.what) || listed(&name, EXAMPLES_REFUSED);

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use fio::{
-    Amount, Blocks, Distribution, Engine, FioError, Format, Job, Plan, Request, Rw, Share, World,
-    parse,
+    Amount, Blocks, CommandLine, Distribution, Engine, FioError, Format, Job, Plan, Rw, Share,
+    World, parse,
 };
 
 /// A world with these files and nothing else.
@@ -22,7 +22,7 @@ impl World for Files {
     }
 }
 
-fn asked(words: &[&str], files: &[(&str, &str)]) -> Result<Request, FioError> {
+fn asked(words: &[&str], files: &[(&str, &str)]) -> Result<CommandLine, FioError> {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     let files = files.iter().map(|(name, text)| (name.to_string(), text.to_string()));
     parse(&words, &Files(files.collect()))
@@ -30,7 +30,7 @@ fn asked(words: &[&str], files: &[(&str, &str)]) -> Result<Request, FioError> {
 
 fn plan(words: &[&str]) -> Plan {
     match asked(words, &[]) {
-        Ok(Request::Run(plan)) => *plan,
+        Ok(CommandLine::Run(plan)) => *plan,
         other => panic!("{words:?}: {other:?}"),
     }
 }
@@ -42,7 +42,7 @@ fn job(words: &[&str]) -> Job {
 
 fn file(text: &str) -> Plan {
     match asked(&["a.fio"], &[("a.fio", text)]) {
-        Ok(Request::Run(plan)) => *plan,
+        Ok(CommandLine::Run(plan)) => *plan,
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -254,7 +254,7 @@ fn groups_and_waiting() {
     let text = "[a]\nsize=1m\n[b]\nsize=1m\n[c]\nstonewall\nsize=1m\n[d]\nnew_group\nwait_for=a\nsize=1m\n";
     let second = "[e]\nsize=1m\n[f]\nsize=1m\n";
     let files = [("a.fio", text), ("b.fio", second)];
-    let Ok(Request::Run(plan)) = asked(&["a.fio", "b.fio"], &files) else { panic!("no plan") };
+    let Ok(CommandLine::Run(plan)) = asked(&["a.fio", "b.fio"], &files) else { panic!("no plan") };
     let groups: Vec<_> = plan.jobs.iter().map(|job| job.group).collect();
     assert_eq!(groups, [0, 0, 1, 2, 3, 3]);
     let walls: Vec<_> = plan.jobs.iter().map(|job| job.schedule.stonewall).collect();
@@ -347,7 +347,7 @@ fn times_and_steps() {
 fn questions_are_answered() {
     let answer =
         |words: &[&str]| match asked(words, &[("a.fio", "[global]\nbs=8k\n[a b]\nthread\n")]) {
-            Ok(Request::Answer(text)) => text,
+            Ok(CommandLine::Answer(text)) => text,
             other => panic!("{words:?}: {other:?}"),
         };
     assert!(answer(&["--help"]).contains("--warn-unsupported"));

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use fio::{Here, Job, Request, World, parse};
+use fio::{CommandLine, Here, Job, World, parse};
 
 /// Runs fio in a separate directory; `None` if it is not installed.
 fn fio(directory: &std::path::Path, words: &[&str]) -> Option<Output> {
@@ -12,8 +12,8 @@ fn fio(directory: &std::path::Path, words: &[&str]) -> Option<Output> {
 fn ours(words: &[&str]) -> Result<Vec<Job>, String> {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     match parse(&words, &Here as &dyn World) {
-        Ok(Request::Run(plan)) => Ok(plan.jobs),
-        Ok(Request::Answer(_)) => Ok(Vec::new()),
+        Ok(CommandLine::Run(plan)) => Ok(plan.jobs),
+        Ok(CommandLine::Answer(_)) => Ok(Vec::new()),
         Err(error) => Err(error.to_string()),
     }
 }

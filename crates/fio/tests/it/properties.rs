@@ -1,7 +1,7 @@
 //! Properties that hold for any words: no panic, equal jobs from a file and from a command line,
 //! and correct arithmetic.
 
-use fio::{Amount, FioError, Plan, Request, World, parse};
+use fio::{Amount, CommandLine, FioError, Plan, World, parse};
 use proptest::prelude::*;
 
 /// A world with one job file.
@@ -24,19 +24,19 @@ impl World for One {
     }
 }
 
-fn ask(words: &[String], file: &str) -> Result<Request, FioError> {
+fn ask(words: &[String], file: &str) -> Result<CommandLine, FioError> {
     parse(words, &One(file.into()))
 }
 
 /// The plan without the locations of its parts.
 fn plan(words: &[String], file: &str) -> Result<Plan, String> {
     match ask(words, file) {
-        Ok(Request::Run(mut plan)) => {
+        Ok(CommandLine::Run(mut plan)) => {
             plan.jobs.iter_mut().for_each(|job| job.origin.clear());
             plan.notes.iter_mut().for_each(|note| note.place.clear());
             Ok(*plan)
         }
-        Ok(Request::Answer(text)) => Err(text),
+        Ok(CommandLine::Answer(text)) => Err(text),
         Err(error) => Err(error.what),
     }
 }

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fio::{Plan, Request as FioRequest};
+use fio::{CommandLine as FioRequest, Plan};
 use serde::Deserialize;
 
 use crate::error::{LabError, Result};

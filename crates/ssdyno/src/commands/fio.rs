@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fio::run::Ran;
-use fio::{self, Eta, Format, Plan, Request, output};
+use fio::{self, CommandLine, Eta, Format, Plan, output};
 use lab::fio::Permissions;
 use lab::{Planned, Recorded};
 use workload::units;
@@ -43,9 +43,9 @@ pub fn run(args: &FioArgs) -> Result {
     let is_help = words.is_empty() || words.iter().any(|word| word == "--help" || word == "-h");
     let words = if is_help { vec!["--help".to_string()] } else { words };
     match fio::parse(&words, &fio::Here).map_err(usage)? {
-        Request::Answer(text) if is_help => present::done(&format!("{text}{OWN_HELP}")),
-        Request::Answer(text) => present::done(&text),
-        Request::Run(plan) => execute(&own_options, &plan),
+        CommandLine::Answer(text) if is_help => present::done(&format!("{text}{OWN_HELP}")),
+        CommandLine::Answer(text) => present::done(&text),
+        CommandLine::Run(plan) => execute(&own_options, &plan),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::{FileSet, Machine, Options, Permissions};
 use fio::run::{Prepared, Ran, RunError, Setting, prepare};
-use fio::{Here, Plan, Request, output, parse};
+use fio::{CommandLine, Here, Plan, output, parse};
 use rig::{Event, Observer};
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 #[track_caller]
 pub fn plan(words: &[String]) -> Plan {
     match parse(words, &Here) {
-        Ok(Request::Run(plan)) => *plan,
+        Ok(CommandLine::Run(plan)) => *plan,
         other => panic!("{words:?}: {other:?}"),
     }
 }

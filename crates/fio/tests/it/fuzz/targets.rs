@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fio::{Request, World, parse};
+use fio::{CommandLine, World, parse};
 use fuzz::{Target, outcome};
 
 /// Every parser of this crate.
@@ -31,8 +31,10 @@ fn parsed(words: &[String], file: &[u8]) -> u64 {
     let why = |text: &str| outcome(text.split_once(": ").map_or(text, |(_, why)| why));
     match parse(words, &Closed { file }) {
         Err(error) => why(&error.what),
-        Ok(Request::Answer(text)) => outcome(text.split_whitespace().next().unwrap_or_default()),
-        Ok(Request::Run(plan)) => {
+        Ok(CommandLine::Answer(text)) => {
+            outcome(text.split_whitespace().next().unwrap_or_default())
+        }
+        Ok(CommandLine::Run(plan)) => {
             // The runner of a plan needs the paths; their number must be bounded.
             let paths: usize = plan.jobs.iter().take(8).map(|job| job.paths(0).len()).sum();
             let notes = plan.notes.first().map_or(0, |note| why(&note.text));
