@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use nvme::{DmaMap, Kind, Request};
+use nvme::{DmaMap, IoRequest, Kind};
 
 use crate::{Drive, Failure, REQUEST_BYTES, SLOTS};
 
@@ -76,7 +76,7 @@ fn on_every_slot(drive: &mut Drive, kind: Kind, bytes: usize) -> Result<(), Fail
     for slot in 0..SLOTS {
         let at = drive.data_at + slot * REQUEST_BYTES;
         let lba = slot as u64 * u64::from(blocks);
-        let request = Request { kind, place: drive.place, lba, blocks, at };
+        let request = IoRequest { kind, place: drive.place, lba, blocks, at };
         drive.queue.push(slot, &request).map_err(|_| Failure::Drive("the queue is full"))?;
     }
     drive.queue.ring();

@@ -4,7 +4,7 @@
 //! time, after the region has been written once, because drives read unwritten blocks faster. The
 //! driver's own cost per command is measured separately, in batches.
 
-use nvme::{Kind, Request};
+use nvme::{IoRequest, Kind};
 
 use crate::{Drive, Failure, REQUEST_BYTES, SLOTS, sys, text};
 
@@ -84,7 +84,7 @@ fn cost(drive: &mut Drive, bytes: usize, region: u64) -> Result<u64, Failure> {
         for slot in 0..BATCH {
             let lba = (begun * BATCH as u64 + slot as u64) % places * u64::from(blocks);
             let at = drive.data_at + slot * REQUEST_BYTES;
-            let request = Request { kind: WRITE, place: drive.place, lba, blocks, at };
+            let request = IoRequest { kind: WRITE, place: drive.place, lba, blocks, at };
             if drive.queue.push(slot, &request).is_err() {
                 return Err(Failure::Drive("the queue is full"));
             }
@@ -150,7 +150,7 @@ fn run(
             let place = if workload.random { (random >> 33) % places } else { pushed % places };
             spare -= 1;
             let slot = free[spare];
-            let request = Request {
+            let request = IoRequest {
                 kind: workload.kind,
                 place: drive.place,
                 lba: place * u64::from(blocks),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
-use nvme::{Controller, FormattedNamespace, Kind, Queue, QueueParameters, Request, Tracker};
+use nvme::{Controller, FormattedNamespace, IoRequest, Kind, Queue, QueueParameters, Tracker};
 
 const SLOTS: usize = 16;
 const BLOCK_BITS: u32 = 12;
@@ -14,7 +14,7 @@ type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
 
 /// Pushes a batch and rings the doorbell.
 #[inline(never)]
-fn driver_pushes(queue: &mut Q, batch: &[Request; SLOTS]) {
+fn driver_pushes(queue: &mut Q, batch: &[IoRequest; SLOTS]) {
     for (slot, request) in batch.iter().enumerate() {
         queue.push(slot, request).expect("room for a request of whole blocks");
     }
@@ -22,13 +22,13 @@ fn driver_pushes(queue: &mut Q, batch: &[Request; SLOTS]) {
 }
 
 /// The requests of a batch: alternating reads and writes, from `lba` on.
-fn batch(bytes: usize, data_at: usize, lba: u64) -> [Request; SLOTS] {
+fn batch(bytes: usize, data_at: usize, lba: u64) -> [IoRequest; SLOTS] {
     let blocks = (bytes >> BLOCK_BITS) as u32;
     let place = FormattedNamespace { nsid: 1, block_bits: BLOCK_BITS };
     std::array::from_fn(|slot| {
         let kind = if slot % 2 == 0 { Kind::Read } else { Kind::Write };
         let lba = lba + slot as u64 * u64::from(blocks);
-        Request { kind, place, lba, blocks, at: data_at + slot * bytes }
+        IoRequest { kind, place, lba, blocks, at: data_at + slot * bytes }
     })
 }
 

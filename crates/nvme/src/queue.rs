@@ -20,7 +20,9 @@ use crate::host::{Clock, DmaMap, Mmio, PAGE_BYTES, contiguous, load, store, stor
 use crate::layout::QueueLayout;
 use crate::prp;
 use crate::regs::Capabilities;
-use crate::request::{Completed, Counters, FormattedNamespace, Kind, Overdue, PushError, Request};
+use crate::request::{
+    Completed, Counters, FormattedNamespace, IoRequest, Kind, Overdue, PushError,
+};
 use crate::status::Status;
 use crate::sys;
 use crate::tracker::{self, Tracker, age};
@@ -194,8 +196,8 @@ where
 
     /// Puts a request into the ring; [`Queue::ring`] submits it.
     #[inline]
-    pub fn push(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
-        let Request { kind, place: FormattedNamespace { nsid, block_bits }, lba, blocks, at } =
+    pub fn push(&mut self, slot: usize, request: &IoRequest) -> Result<(), PushError> {
+        let IoRequest { kind, place: FormattedNamespace { nsid, block_bits }, lba, blocks, at } =
             *request;
         let bytes = (blocks as usize) << block_bits;
         if matches!(kind, Kind::Flush | Kind::Zeroes) {
@@ -210,8 +212,8 @@ where
 
     /// Puts a request without data into the ring.
     #[cold]
-    fn push_bare(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
-        let Request { kind, place: FormattedNamespace { nsid, .. }, lba, blocks, .. } = *request;
+    fn push_bare(&mut self, slot: usize, request: &IoRequest) -> Result<(), PushError> {
+        let IoRequest { kind, place: FormattedNamespace { nsid, .. }, lba, blocks, .. } = *request;
         let command = match kind {
             Kind::Flush => Command::flush(nsid),
             _ if (1..=BLOCKS_MAX).contains(&blocks) => Command::io(kind, nsid, lba, blocks),
@@ -225,10 +227,10 @@ where
     fn push_pieces(
         &mut self,
         slot: usize,
-        request: &Request,
+        request: &IoRequest,
         bytes: usize,
     ) -> Result<(), PushError> {
-        let Request { kind, place: FormattedNamespace { nsid, block_bits }, lba, at, .. } =
+        let IoRequest { kind, place: FormattedNamespace { nsid, block_bits }, lba, at, .. } =
             *request;
         let step = self.layout.command_bytes;
         let pieces = bytes.div_ceil(step);

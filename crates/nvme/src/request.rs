@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct IoRequest {
     /// Its kind.
     pub kind: Kind,
     /// Namespace.

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU32;
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use model::{Drive, DriveSpec};
 use nvme::{
-    Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, Kind, Mmio as _, Queue,
-    QueueLayout, QueueParameters, Range, Request, Status, Tracker,
+    Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, IoRequest, Kind, Mmio as _,
+    Queue, QueueLayout, QueueParameters, Range, Status, Tracker,
 };
 
 const SLOTS: usize = 16;
@@ -57,7 +57,7 @@ impl Bench {
     }
 
     /// Issues a request in slot 0 and waits for its completion.
-    fn wait(&self, queue: &mut Q, request: &Request) -> Status {
+    fn wait(&self, queue: &mut Q, request: &IoRequest) -> Status {
         queue.push(0, request).expect("room");
         self.finish(queue)
     }
@@ -81,8 +81,8 @@ fn place(bits: u32) -> FormattedNamespace {
     FormattedNamespace { nsid: 1, block_bits: bits }
 }
 
-fn request(kind: Kind, place: FormattedNamespace, lba: u64, blocks: u32, at: usize) -> Request {
-    Request { kind, place, lba, blocks, at }
+fn request(kind: Kind, place: FormattedNamespace, lba: u64, blocks: u32, at: usize) -> IoRequest {
+    IoRequest { kind, place, lba, blocks, at }
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use nvme::{
-    Clock as _, Completed, Controller, FormattedNamespace, Kind, PushError, Queue, QueueParameters,
-    Range, Request, Status, Tracker,
+    Clock as _, Completed, Controller, FormattedNamespace, IoRequest, Kind, PushError, Queue,
+    QueueParameters, Range, Status, Tracker,
 };
 
 const BLOCKS: u64 = 8192;
@@ -191,7 +191,7 @@ impl Torture {
 
     fn push_flush(&mut self, lane: usize, slot: usize, namespace: usize) -> Result<(), PushError> {
         let place = Torture::place(namespace);
-        let request = Request { kind: Kind::Flush, place, lba: 0, blocks: 0, at: 0 };
+        let request = IoRequest { kind: Kind::Flush, place, lba: 0, blocks: 0, at: 0 };
         self.lanes[lane].queue.push(slot, &request)?;
         self.fly(lane, slot, namespace, Vec::new(), Act::Flush);
         Ok(())
@@ -257,7 +257,7 @@ impl Torture {
             // Overwrite old data, which must not pass for the result.
             _ => memory.store(at, 0xdead_beef),
         }
-        let request = Request { kind, place, lba, blocks: blocks as u32, at };
+        let request = IoRequest { kind, place, lba, blocks: blocks as u32, at };
         self.lanes[lane].queue.push(slot, &request)?;
         self.fly(lane, slot, namespace, vec![(lba, blocks)], act);
         Ok(())
@@ -406,7 +406,7 @@ impl Torture {
             for lba in (0..BLOCKS).step_by(step as usize) {
                 let at = self.lanes[0].data_at;
                 let blocks = step.min(BLOCKS - lba);
-                let request = Request { kind: Kind::Read, place, lba, blocks: blocks as u32, at };
+                let request = IoRequest { kind: Kind::Read, place, lba, blocks: blocks as u32, at };
                 if self.outcome.hung || self.lanes[0].queue.push(0, &request).is_err() {
                     self.outcome.hung = true;
                     return;

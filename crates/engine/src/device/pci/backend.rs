@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use nvme::{Completed, Kind, PushError, Range, Request};
+use nvme::{Completed, IoRequest, Kind, PushError, Range};
 use workload::{Op, OpKind};
 
 use super::bus::Bus;
@@ -68,7 +68,7 @@ impl<B: Bus> QueueBackend<B> {
             OpKind::Flush => Kind::Flush,
             OpKind::Discard => return self.pair.push_discard(slot, &[Range { lba, blocks }]),
         };
-        self.pair.push(slot, Request { kind, place, lba, blocks, at: 0 })
+        self.pair.push(slot, IoRequest { kind, place, lba, blocks, at: 0 })
     }
 
     /// Submits the operations that wait for room.
@@ -238,7 +238,7 @@ impl<B: Bus> Backend for QueueBackend<B> {
     /// Slot 0 is free, because the worker has waited for everything.
     fn sync(&mut self, _address: u64) -> io::Result<()> {
         let place = self.pair.owner.place;
-        let flush = Request { kind: Kind::Flush, place, lba: 0, blocks: 0, at: 0 };
+        let flush = IoRequest { kind: Kind::Flush, place, lba: 0, blocks: 0, at: 0 };
         self.pair.carry_out(|pair| pair.push(0, flush))
     }
 
@@ -247,7 +247,7 @@ impl<B: Bus> Backend for QueueBackend<B> {
         let place = self.pair.owner.place;
         let bytes = buffer.len() as u32;
         let (lba, blocks) = (address >> place.block_bits, bytes >> place.block_bits);
-        let read = Request { kind: Kind::Read, place, lba, blocks, at: 0 };
+        let read = IoRequest { kind: Kind::Read, place, lba, blocks, at: 0 };
         self.pair.carry_out(|pair| pair.push(0, read))?;
         self.pair.after_read(0, bytes);
         buffer.copy_from_slice(self.pair.slot(0, bytes));

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use drive::{Claim, DriveError, DriveKey, PciOpened, Reach, Sample};
 use journal::Storage;
 use nvme::identify::Namespace;
-use nvme::{Cause, Kind, Range, Request, Status};
+use nvme::{Cause, IoRequest, Kind, Range, Status};
 use record::{Finding, Health};
 use rig::{BackendKind, Erase, SyncWrites, TargetInfo};
 use workload::{Caching, Calls, Region};
@@ -161,10 +161,10 @@ impl<B: Bus> PciDevice<B> {
     }
 
     /// A side queue request for whole blocks.
-    fn request(&self, kind: Kind, offset: u64, bytes: u64) -> Request {
+    fn request(&self, kind: Kind, offset: u64, bytes: u64) -> IoRequest {
         let place = self.owner.place;
         let (lba, blocks) = (offset >> place.block_bits, (bytes >> place.block_bits) as u32);
-        Request { kind, place, lba, blocks, at: 0 }
+        IoRequest { kind, place, lba, blocks, at: 0 }
     }
 
     fn whole_blocks(&self, offset: u64, bytes: u64) -> io::Result<()> {

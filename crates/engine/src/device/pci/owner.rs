@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nvme::identify::{self, Info, Namespace};
 use nvme::{
-    Command, Completed, Controller, Error, FormattedNamespace, PAGE_BYTES, Platform, Queue,
-    QueueParameters, Request, Status, Tracker,
+    Command, Completed, Controller, Error, FormattedNamespace, IoRequest, PAGE_BYTES, Platform,
+    Queue, QueueParameters, Status, Tracker,
 };
 
 use super::super::{Able, DeviceError};
@@ -225,12 +225,12 @@ impl<B: Bus> QueuePair<B> {
 
     /// Queues a request that uses the buffer of a slot.
     #[inline]
-    pub(crate) fn push(&mut self, slot: u32, request: Request) -> Result<(), nvme::PushError> {
+    pub(crate) fn push(&mut self, slot: u32, request: IoRequest) -> Result<(), nvme::PushError> {
         let at = slot as usize * self.stride;
         if matches!(request.kind, nvme::Kind::Write | nvme::Kind::WriteThrough) {
             self.data.before_write(at, (request.blocks as usize) << request.place.block_bits);
         }
-        self.queue.push(slot as usize, &Request { at: self.data_at + at, ..request })
+        self.queue.push(slot as usize, &IoRequest { at: self.data_at + at, ..request })
     }
 
     /// Queues a discard of ranges of blocks.
