@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::image::Image;
 use crate::machine::printable;
-use crate::partitions::{self, Entry};
+use crate::partitions::{self, PartitionEntry};
 
 /// Recognised content of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -63,7 +63,11 @@ pub(crate) fn part<I: Image + ?Sized>(image: &I, start: u64, bytes: u64) -> Vec<
     magic::find(&Slice { image, start, bytes }, bytes)
 }
 
-fn outer<I: Image + ?Sized>(image: &I, bytes: u64, block: u32) -> (Vec<Content>, Vec<Entry>) {
+fn outer<I: Image + ?Sized>(
+    image: &I,
+    bytes: u64,
+    block: u32,
+) -> (Vec<Content>, Vec<PartitionEntry>) {
     let mut contents = magic::find(image, bytes);
     // These boot sectors end like a partition table.
     let boot_sector =
@@ -79,7 +83,7 @@ fn outer<I: Image + ?Sized>(image: &I, bytes: u64, block: u32) -> (Vec<Content>,
     (contents, entries.unwrap_or_default())
 }
 
-fn inside<I: Image + ?Sized>(image: &I, entry: &Entry) -> Vec<Content> {
+fn inside<I: Image + ?Sized>(image: &I, entry: &PartitionEntry) -> Vec<Content> {
     let mut contents = part(image, entry.start, entry.bytes);
     if contents.is_empty() {
         contents.push(Content::new("partition", None));

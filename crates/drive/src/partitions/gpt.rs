@@ -1,7 +1,7 @@
 //! GPT (UEFI 2.10, chapter 5): a header in the second block, then entries, and a copy at the end.
 
 use super::kind::PartitionType;
-use super::{ENTRIES_MAX, Entry, Table};
+use super::{ENTRIES_MAX, PartitionEntry, Table};
 use crate::image::Image;
 use crate::response::{u32_at, u64_at};
 
@@ -24,7 +24,7 @@ pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, block: u64) -> Opti
     Some(Table { kind: "gpt", entries: entries.collect() })
 }
 
-fn entry_of(entry: &[u8], number: u32, block: u64, bytes: u64) -> Option<Entry> {
+fn entry_of(entry: &[u8], number: u32, block: u64, bytes: u64) -> Option<PartitionEntry> {
     if entry[..16].iter().all(|byte| *byte == 0) {
         return None;
     }
@@ -39,5 +39,11 @@ fn entry_of(entry: &[u8], number: u32, block: u64, bytes: u64) -> Option<Entry> 
     let name = String::from_utf16_lossy(&units).trim().to_string();
     let name = (!name.is_empty()).then_some(name);
     let kind = PartitionType::gpt(entry[..16].try_into().ok()?);
-    (start < end && end <= bytes).then(|| Entry { number, start, bytes: end - start, kind, name })
+    (start < end && end <= bytes).then(|| PartitionEntry {
+        number,
+        start,
+        bytes: end - start,
+        kind,
+        name,
+    })
 }

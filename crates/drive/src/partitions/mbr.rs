@@ -1,7 +1,7 @@
 //! MBR: four entries in the boot record, and a chain of extended records with logical partitions.
 
 use super::kind::PartitionType;
-use super::{ENTRIES_MAX, Entry, Table};
+use super::{ENTRIES_MAX, PartitionEntry, Table};
 use crate::image::Image;
 use crate::response::u32_at;
 
@@ -49,13 +49,14 @@ pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, sector: u64) -> Opt
 }
 
 /// Converts a record to a partition of a drive of `(bytes, sector)`.
-fn entry(record: &Record, base: u64, number: u32, drive: (u64, u64)) -> Option<Entry> {
+fn entry(record: &Record, base: u64, number: u32, drive: (u64, u64)) -> Option<PartitionEntry> {
     let (bytes, sector) = drive;
     let start = (base + record.first) * sector;
     // A table made for a larger drive is truncated at the end of this drive.
     let end = (start + record.sectors * sector).min(bytes);
     let kind = PartitionType::Mbr(record.kind);
-    let entry = Entry { number, start, bytes: end.saturating_sub(start), kind, name: None };
+    let entry =
+        PartitionEntry { number, start, bytes: end.saturating_sub(start), kind, name: None };
     (start > 0 && entry.bytes > 0).then_some(entry)
 }
 
@@ -65,7 +66,12 @@ const FIRST_LOGICAL: u32 = 5;
 /// Follows the chain of extended boot records. Each contains one partition, relative to the record,
 /// and the position of the next record, relative to the first. A chain that goes backwards is
 /// broken; it ends there.
-fn logical<I: Image + ?Sized>(image: &I, first: u64, drive: (u64, u64), entries: &mut Vec<Entry>) {
+fn logical<I: Image + ?Sized>(
+    image: &I,
+    first: u64,
+    drive: (u64, u64),
+    entries: &mut Vec<PartitionEntry>,
+) {
     let (mut at, mut number) = (first, FIRST_LOGICAL);
     for _ in FIRST_LOGICAL..ENTRIES_MAX {
         let Some(records) = records(image, at * drive.1) else { return };

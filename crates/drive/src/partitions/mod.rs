@@ -39,12 +39,12 @@ pub struct Table {
     /// `gpt` or `mbr`.
     pub kind: &'static str,
     /// Partitions in table order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PartitionEntry>,
 }
 
 /// A partition in a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Entry {
+pub struct PartitionEntry {
     /// Number, from 1; logical partitions of an MBR from 5.
     pub number: u32,
     /// Offset of the first byte.
@@ -58,7 +58,7 @@ pub struct Entry {
     pub name: Option<String>,
 }
 
-impl Entry {
+impl PartitionEntry {
     /// Exclusive end, in bytes.
     pub fn end(&self) -> u64 {
         self.start + self.bytes
@@ -83,11 +83,11 @@ impl Table {
 
     /// Irregularities of the table, one per line: overlaps, and partitions numbered out of order.
     pub fn oddities(&self) -> Vec<String> {
-        let mut by_start: Vec<&Entry> =
+        let mut by_start: Vec<&PartitionEntry> =
             self.entries.iter().filter(|e| !e.kind.is_extended()).collect();
         by_start.sort_by_key(|e| e.start);
         let mut lines = Vec::new();
-        let mut farthest: Option<&Entry> = None;
+        let mut farthest: Option<&PartitionEntry> = None;
         for &entry in &by_start {
             if let Some(before) = farthest.filter(|before| before.end() > entry.start) {
                 lines.push(format!("partitions {} and {} overlap", before.number, entry.number));
@@ -192,7 +192,7 @@ mod tests {
             let image = gpt_image(block);
             let table = find(image.as_slice(), image.len() as u64, 512, false).expect("signed");
             assert_eq!(table.kind, "gpt");
-            let entry = Entry {
+            let entry = PartitionEntry {
                 number: 2,
                 start: 64 * block as u64,
                 bytes: 64 * block as u64,
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn every_overlap_and_any_number_out_of_order_is_reported() {
-        let entry = |number, start, bytes| Entry {
+        let entry = |number, start, bytes| PartitionEntry {
             number,
             start,
             bytes,
@@ -248,7 +248,7 @@ mod tests {
             name: None,
         };
         let oddities =
-            |kind, entries: &[Entry]| Table { kind, entries: entries.to_vec() }.oddities();
+            |kind, entries: &[PartitionEntry]| Table { kind, entries: entries.to_vec() }.oddities();
         let inside = [entry(1, 0, 100), entry(2, 10, 10), entry(3, 30, 10), entry(4, 100, 10)];
         let overlaps = ["partitions 1 and 2 overlap", "partitions 1 and 3 overlap"];
         assert_eq!(oddities("gpt", &inside), overlaps);

@@ -1,6 +1,6 @@
 //! `ssdyno partition`: reads and judges the table of a drive, or plans and writes one.
 
-use drive::partitions::{Entry, PartitionLayout, Planned, Table};
+use drive::partitions::{PartitionEntry, PartitionLayout, Planned, Table};
 use lab::LabError;
 use lab::partition::{Disc, NewVolume};
 use report::table::{Align, Cell, Table as Grid};
@@ -113,7 +113,7 @@ fn words(disc: &Disc, table: &Table, style: &Style) -> String {
     text
 }
 
-fn alignment(entry: &Entry) -> (Ink, &'static str) {
+fn alignment(entry: &PartitionEntry) -> (Ink, &'static str) {
     if entry.is_aligned(1 << 20) {
         (Ink::Good, "aligned to 1 MiB")
     } else if entry.is_aligned(4096) {
