@@ -16,7 +16,7 @@ use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::Uid;
 
-use crate::entry::Entry;
+use crate::entry::EntryAttributes;
 use crate::owner::{Owner, is_over_others};
 
 /// Links followed on a path at most, as in the kernel.
@@ -80,10 +80,10 @@ impl Directory {
     }
 
     /// The attributes of a file in it, or of a link; `None` if there is nothing of this name.
-    pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
+    pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Option<EntryAttributes>> {
         match self.act(|| fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            stat => stat.map(|stat| Some(Entry(stat))),
+            stat => stat.map(|stat| Some(EntryAttributes(stat))),
         }
     }
 

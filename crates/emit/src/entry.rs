@@ -17,9 +17,9 @@ use crate::kind::EntryKind;
 use crate::owner::invoking_user;
 
 /// The attributes of an entry of a directory.
-pub struct Entry(pub Stat);
+pub struct EntryAttributes(pub Stat);
 
-impl Entry {
+impl EntryAttributes {
     pub fn kind(&self) -> EntryKind {
         match FileType::from_raw_mode(self.0.st_mode) {
             FileType::Symlink => EntryKind::Link,

@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use crate::directory::Directory;
-use crate::entry::{self, Entry};
+use crate::entry::{self, EntryAttributes};
 use crate::kind::EntryKind;
 use crate::output::{directory_of, draft, drive, foreign, head_of, linked};
 
@@ -68,7 +68,7 @@ impl Replacement {
         let directory = Directory::open(directory_of(path))?;
         let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
         let entry = directory.entry(name)?;
-        match entry.as_ref().map(Entry::kind) {
+        match entry.as_ref().map(EntryAttributes::kind) {
             Some(EntryKind::Link) => Err(linked()),
             Some(EntryKind::Drive) => Err(drive()),
             Some(EntryKind::Directory) => Err(ErrorKind::IsADirectory.into()),
@@ -91,7 +91,11 @@ impl Replacement {
         Ok(Replacement { file, draft: None, is_old: false })
     }
 
-    fn beside(directory: Directory, name: &OsStr, old: Option<&Entry>) -> io::Result<Replacement> {
+    fn beside(
+        directory: Directory,
+        name: &OsStr,
+        old: Option<&EntryAttributes>,
+    ) -> io::Result<Replacement> {
         let denied = |e: &io::Error| e.kind() == ErrorKind::PermissionDenied;
         match draft(&directory, name) {
             Ok((file, draft)) => {
@@ -104,7 +108,7 @@ impl Replacement {
                 Ok(made)
             }
             // The file is writable, but its directory is not: no draft can be made beside it.
-            Err(e) if denied(&e) && old.is_some_and(Entry::is_writable) => {
+            Err(e) if denied(&e) && old.is_some_and(EntryAttributes::is_writable) => {
                 let made = Replacement::direct(directory.write(name)?)?;
                 Ok(Replacement { is_old: true, ..made })
             }

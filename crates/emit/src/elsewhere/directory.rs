@@ -8,7 +8,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::entry::Entry;
+use crate::entry::EntryAttributes;
 use crate::owner::Owner;
 
 #[derive(Debug)]
@@ -63,10 +63,10 @@ impl Directory {
     }
 
     /// The attributes of a file in it, or of a link; `None` if there is nothing of this name.
-    pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
+    pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Option<EntryAttributes>> {
         match self.path.join(name).symlink_metadata() {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            metadata => metadata.map(|metadata| Some(Entry(metadata))),
+            metadata => metadata.map(|metadata| Some(EntryAttributes(metadata))),
         }
     }
 

@@ -7,9 +7,9 @@ use std::path::Path;
 use crate::kind::EntryKind;
 
 /// The attributes of an entry of a directory.
-pub struct Entry(pub Metadata);
+pub struct EntryAttributes(pub Metadata);
 
-impl Entry {
+impl EntryAttributes {
     pub fn kind(&self) -> EntryKind {
         if self.0.is_symlink() {
             EntryKind::Link
