@@ -13,7 +13,7 @@ use crate::name::Name;
 
 /// A file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// The name; `None` if it is not an 8.3 name of capital letters and digits.
     pub name: Option<Name>,
     /// Whether the entry is a directory.
@@ -43,7 +43,7 @@ pub(crate) enum Found {
     /// The end of the directory.
     End,
     /// A file or directory.
-    Entry(Entry),
+    Entry(DirectoryEntry),
     /// A label, bitmap or up-case table.
     Special([u8; ENTRY]),
     /// An inconsistent entry set.
@@ -77,7 +77,7 @@ impl Position {
         Position { cluster: layout.root_cluster, sector: 0, index: 0, left, contiguous: false }
     }
 
-    pub fn start(layout: &VolumeLayout, entry: &Entry) -> Position {
+    pub fn start(layout: &VolumeLayout, entry: &DirectoryEntry) -> Position {
         let left = if entry.contiguous {
             layout.clusters_for(entry.bytes).min(u64::from(layout.clusters))
         } else {
@@ -243,7 +243,7 @@ impl Cursor {
         }
         let directory = exfat::attributes(file) & exfat::DIRECTORY != 0;
         let contiguous = flags & exfat::NO_CHAIN != 0;
-        Ok(Found::Entry(Entry { name, directory, first, bytes, valid, contiguous, place }))
+        Ok(Found::Entry(DirectoryEntry { name, directory, first, bytes, valid, contiguous, place }))
     }
 }
 
@@ -287,7 +287,15 @@ fn short(entry: &[u8; ENTRY], place: EntryLocation) -> Option<Found> {
     let (first, bytes) = fat32::place(entry);
     let (bytes, valid) = (u64::from(bytes), u64::from(bytes));
     let directory = attributes & fat32::DIRECTORY != 0;
-    Some(Found::Entry(Entry { name, directory, first, bytes, valid, contiguous: false, place }))
+    Some(Found::Entry(DirectoryEntry {
+        name,
+        directory,
+        first,
+        bytes,
+        valid,
+        contiguous: false,
+        place,
+    }))
 }
 
 /// First cluster of a bitmap or an up-case table, and its size in bytes.

@@ -29,7 +29,7 @@ mod recorder;
 mod table;
 
 pub use check::{Problem, check, check_room};
-pub use directory::Entry;
+pub use directory::DirectoryEntry;
 pub use drive::{Drive, Error, SECTOR_BYTES_MAX};
 pub use filecore::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore};
 pub use layout::{Kind, VolumeLayout};

@@ -1,7 +1,7 @@
 //! Reads files in the root directory, written by any program.
 
 use crate::cache::Cache;
-use crate::directory::{Cursor, Entry, Found};
+use crate::directory::{Cursor, DirectoryEntry, Found};
 use crate::drive::{Drive, Error};
 use crate::layout::{Link, VolumeLayout};
 use crate::name::Name;
@@ -29,7 +29,7 @@ impl Volume {
     pub fn list<D: Drive>(
         &self,
         drive: &mut D,
-        mut each: impl FnMut(&Entry),
+        mut each: impl FnMut(&DirectoryEntry),
     ) -> Result<(), Error<D::Error>> {
         let mut cursor = Cursor::root(&self.layout);
         loop {
@@ -46,7 +46,7 @@ impl Volume {
         &self,
         drive: &mut D,
         name: &Name,
-    ) -> Result<Option<Entry>, Error<D::Error>> {
+    ) -> Result<Option<DirectoryEntry>, Error<D::Error>> {
         let mut found = None;
         self.list(drive, |entry| {
             if entry.name == Some(*name) {
@@ -61,7 +61,7 @@ impl Volume {
     pub fn read<D: Drive>(
         &mut self,
         drive: &mut D,
-        file: &Entry,
+        file: &DirectoryEntry,
         offset: u64,
         bytes: &mut [u8],
     ) -> Result<usize, Error<D::Error>> {
@@ -90,7 +90,7 @@ impl Volume {
     fn cluster<D: Drive>(
         &mut self,
         drive: &mut D,
-        file: &Entry,
+        file: &DirectoryEntry,
         index: u64,
     ) -> Result<u32, Error<D::Error>> {
         let damaged = Error::Volume("a file has fewer clusters than its size requires");

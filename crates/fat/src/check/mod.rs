@@ -8,7 +8,7 @@ mod exfat;
 mod fat32;
 
 use crate::cache::Cache;
-use crate::directory::{Cursor, Entry, Found, Position};
+use crate::directory::{Cursor, DirectoryEntry, Found, Position};
 use crate::drive::{Drive, Error};
 use crate::exfat::bit;
 use crate::layout::{FIRST_CLUSTER, Kind, Link, VolumeLayout};
@@ -197,7 +197,11 @@ impl Check<'_> {
 
     /// Checks the clusters of a file or directory. Returns false if it has none, or bad or shared
     /// ones.
-    fn file<D: Drive>(&mut self, drive: &mut D, entry: &Entry) -> Result<bool, Error<D::Error>> {
+    fn file<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        entry: &DirectoryEntry,
+    ) -> Result<bool, Error<D::Error>> {
         let first = entry.first;
         if entry.valid > entry.bytes {
             self.report(Problem::ValidOverSize { first });

@@ -25,7 +25,7 @@ mod entries;
 use core::cmp::Ordering;
 
 use crate::cache::Cache;
-use crate::directory::{Cursor, Entry, EntryLocation, Found};
+use crate::directory::{Cursor, DirectoryEntry, EntryLocation, Found};
 use crate::drive::{Drive, Error};
 use crate::exfat;
 use crate::layout::{Kind, VolumeLayout};
@@ -159,7 +159,7 @@ impl Recorder {
         loop {
             match end.next(drive)? {
                 Found::End => break,
-                Found::Entry(Entry { name: Some(name), .. }) => {
+                Found::Entry(DirectoryEntry { name: Some(name), .. }) => {
                     number = number.max(name.number_of(recording.name).unwrap_or(0));
                 }
                 _ => {}

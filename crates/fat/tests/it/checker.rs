@@ -4,7 +4,7 @@
 use std::os::unix::fs::FileExt as _;
 
 use crate::common::{Dice, Disk, fsck, problems, record, recording};
-use fat::{Entry, Format, Kind, Problem, Recorder, Volume, VolumeLayout, mkfs};
+use fat::{DirectoryEntry, Format, Kind, Problem, Recorder, Volume, VolumeLayout, mkfs};
 
 const MIB: u64 = 1 << 20;
 
@@ -24,7 +24,7 @@ fn volume(kind: Kind) -> Disk {
     disk
 }
 
-fn files(disk: &mut Disk) -> Vec<Entry> {
+fn files(disk: &mut Disk) -> Vec<DirectoryEntry> {
     let mut files = Vec::new();
     let volume = Volume::open(disk).expect("a volume");
     volume.list(disk, |entry| files.push(*entry)).expect("a directory");
