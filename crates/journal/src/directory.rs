@@ -15,7 +15,7 @@ use crate::file::{self, Header, Kept, PART, WHOLE};
 use crate::homes;
 use crate::leftover::{Leftover, State, look};
 use crate::owner::{Opened, Owner};
-use crate::registry::{self, Entry, Registered};
+use crate::registry::{self, Registered, RegistryEntry};
 use crate::{Borrowed, JournalError};
 
 /// A directory for journals, with the directory of the registry of all journals.
@@ -195,7 +195,7 @@ impl JournalDir {
             return Ok(());
         }
         let (path, drive, made_s) = (journal.path.clone(), header.drive.clone(), header.made_s);
-        registry::enter(&*self.disk, &self.registry, &Entry { path, drive, made_s })
+        registry::enter(&*self.disk, &self.registry, &RegistryEntry { path, drive, made_s })
     }
 
     /// Checks that no journal, in any directory, has blocks of this drive; `drive` is its name in

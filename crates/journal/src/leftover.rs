@@ -7,7 +7,7 @@ use drive::DriveKey;
 use crate::JournalError;
 use crate::file::{self, Header, PART, WHOLE};
 use crate::owner::{Opened, Owner};
-use crate::registry::Entry;
+use crate::registry::RegistryEntry;
 
 /// A file left in a journal directory by an earlier run.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub enum State {
         drive: Option<Box<DriveKey>>,
     },
     /// Registered as complete, but its directory is unreachable, or the file was removed.
-    OutOfReach(Box<Entry>),
+    OutOfReach(Box<RegistryEntry>),
 }
 
 impl Leftover {

@@ -29,4 +29,4 @@ pub use elsewhere::ElsewhereLeft;
 pub use error::JournalError;
 pub use file::{Header, Kept};
 pub use leftover::{Leftover, State};
-pub use registry::Entry;
+pub use registry::RegistryEntry;

@@ -30,7 +30,7 @@ const ENTRY_MAX: u64 = 64 << 10;
 
 /// The path of a journal and the drive of its blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct RegistryEntry {
     pub path: PathBuf,
     /// The drive from which the bytes were borrowed.
     pub drive: DriveKey,
@@ -42,15 +42,19 @@ pub struct Entry {
 #[derive(Debug)]
 pub(crate) enum Registered {
     /// Its journal is needed.
-    Needed(Entry),
+    Needed(RegistryEntry),
     /// Its journal can be removed.
-    Closing(Entry),
+    Closing(RegistryEntry),
     /// The entry cannot be read, for this reason.
     Damaged(String),
 }
 
 /// Registers a journal. On return, the entry survives a power loss.
-pub(crate) fn enter(disk: &dyn Disk, dir: &Path, entry: &Entry) -> Result<(), JournalError> {
+pub(crate) fn enter(
+    disk: &dyn Disk,
+    dir: &Path,
+    entry: &RegistryEntry,
+) -> Result<(), JournalError> {
     let path = entry_path(dir, &entry.path).with_extension(NEEDED);
     let part = path.with_extension("entry-part");
     let text = serde_json::to_vec(entry).map_err(|e| JournalError::io("write", &part, e))?;
@@ -116,12 +120,12 @@ pub(crate) fn read(path: &Path, owner: Owner) -> Option<Registered> {
     Some(entry.map_or_else(Registered::Damaged, make))
 }
 
-fn parse(file: File) -> Result<Entry, String> {
+fn parse(file: File) -> Result<RegistryEntry, String> {
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     if length > ENTRY_MAX {
         return Err(format!("{length} bytes are too long for an entry"));
     }
-    let entry: Entry = serde_json::from_reader(file).map_err(|e| e.to_string())?;
+    let entry: RegistryEntry = serde_json::from_reader(file).map_err(|e| e.to_string())?;
     let is_journal = entry.path.extension().is_some_and(|extension| extension == WHOLE);
     if is_journal { Ok(entry) } else { Err("it names no journal".into()) }
 }
