@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fio::{CommandLine as FioRequest, Plan};
+use fio::{CommandLine, Plan};
 use serde::Deserialize;
 
 use crate::error::{LabError, Result};
@@ -75,8 +75,8 @@ impl Jobs {
 fn plan(words: &[String]) -> Result<Plan> {
     let usage_error = |error: fio::FioError| LabError::usage(&error).advise_if(error.advice);
     match fio::parse(words, &fio::Here).map_err(usage_error)? {
-        FioRequest::Run(plan) => Ok(*plan),
-        FioRequest::Answer(_) => Err(LabError::usage("an fio command line without jobs")),
+        CommandLine::Run(plan) => Ok(*plan),
+        CommandLine::Answer(_) => Err(LabError::usage("an fio command line without jobs")),
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use lab::compare::{self, Pair, Remarks, RunComparison, Side};
 use lab::{drives, published};
 use record::{MetricKey, Run};
-use report::comparison::{self, Against, ComparedRow, GroupComparison as View};
+use report::comparison::{self, Against, ComparedRow, GroupComparison};
 use serde_json::{Value, json};
 
 use crate::cli::CompareArgs;
@@ -132,12 +132,12 @@ fn view(
     sides: &[Side],
     comparisons: &[RunComparison],
     caveat: &str,
-) -> View {
+) -> GroupComparison {
     let titled = sides.iter().zip(titles).enumerate();
     let first_runs: Vec<(char, &Run)> =
         sides.iter().enumerate().filter_map(|(i, s)| Some((letter(i), s.runs.first()?))).collect();
     let curves = comparison::overlay(&first_runs);
-    View {
+    GroupComparison {
         sides: titled
             .map(|(i, (side, title))| comparison::ComparedSide {
                 letter: letter(i),
@@ -161,7 +161,7 @@ fn check_page(args: &CompareArgs) -> Result<()> {
 }
 
 /// Shows the comparison in the requested form.
-fn show(args: &CompareArgs, view: &View) -> Result<()> {
+fn show(args: &CompareArgs, view: &GroupComparison) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     if let Some(path) = &args.html {
         let page = comparison::html(view, version);

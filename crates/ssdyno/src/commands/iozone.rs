@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use compat::iozone::{self, Command, IozoneRequest};
-use lab::{Recorded, Request as LabRequest};
+use lab::{Recorded, Request};
 use record::{Ending, Level, Run};
 
 use super::{session, words};
@@ -82,12 +82,12 @@ fn execute(own_options: &Own, command: &Command) -> Result {
         screen::say(&format!("ssdyno: {note}"));
     }
     let work = lab::iozone::work(command, own_options.legacy)?;
-    let request = LabRequest {
+    let request = Request {
         target: lab::iozone::target(command, own_options.destroy.clone()),
         store: own_options.store.clone(),
         instrument: lab::iozone::instrument(command),
         command: cli::typed(),
-        ..LabRequest::default()
+        ..Request::default()
     };
     let quiet = own_options.quiet || own_options.json;
     let output = OutputArgs { json: own_options.json, quiet, ..OutputArgs::default() };
