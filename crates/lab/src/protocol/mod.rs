@@ -76,7 +76,7 @@ pub struct Ask {
 #[derive(Debug)]
 pub struct Measure {
     /// The method or workload.
-    pub run: Run,
+    pub run: ProtocolRun,
     /// Preparations before each repetition, in the same run.
     pub prepare: Vec<Preparing>,
     /// Number of repetitions, at least 1.
@@ -87,7 +87,7 @@ pub struct Measure {
 
 /// A method or a workload.
 #[derive(Debug)]
-pub enum Run {
+pub enum ProtocolRun {
     Method(&'static str, Options),
     /// A workload, as options of `ssdyno io`.
     Io(String),

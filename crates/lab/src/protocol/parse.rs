@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use toml::{Spanned, Value};
 use workload::units;
 
-use super::{Action, Ask, Measure, Preparing, Protocol, Run, Step};
+use super::{Action, Ask, Measure, Preparing, Protocol, ProtocolRun, Step};
 use crate::error::{LabError, Result};
 use crate::work;
 
@@ -138,14 +138,14 @@ impl WrittenStep {
                 let name = work::method(method.get_ref())
                     .map_err(|e| source.wrong(Some(method.span()), &e.to_string()))?
                     .name;
-                Action::Measure(self.measure(source, Run::Method(name, options))?)
+                Action::Measure(self.measure(source, ProtocolRun::Method(name, options))?)
             }
             (None, None, Some(io)) => {
                 if let Some(options) = &self.options {
                     let message = "are for methods; `io` contains the options of a workload";
                     return Err(source.wrong(Some(options.span()), message));
                 }
-                Action::Measure(self.measure(source, Run::Io(io.get_ref().clone()))?)
+                Action::Measure(self.measure(source, ProtocolRun::Io(io.get_ref().clone()))?)
             }
             _ => {
                 let message =
@@ -176,7 +176,7 @@ impl WrittenStep {
         Ok(Ask { text: ask.get_ref().trim().to_string(), field })
     }
 
-    fn measure(&self, source: &Source<'_>, run: Run) -> Result<Measure> {
+    fn measure(&self, source: &Source<'_>, run: ProtocolRun) -> Result<Measure> {
         if let Some(field) = &self.field {
             return Err(source.wrong(Some(field.span()), "belongs to a question (`ask`)"));
         }
@@ -392,7 +392,7 @@ mod tests {
         let Action::Measure(measure) = &protocol.steps[0].action else { panic!("it measures") };
         let expected = [Preparing::TrimFree, Preparing::Rest(120.0), Preparing::Cool(40.0)];
         assert_eq!(measure.prepare, expected);
-        let Run::Method("mark", options) = &measure.run else { panic!("{measure:?}") };
+        let ProtocolRun::Method("mark", options) = &measure.run else { panic!("{measure:?}") };
         assert_eq!(options.size, Some(64 << 20));
     }
 }

@@ -7,7 +7,7 @@ use rig::Preparation;
 use script::{Options, Session};
 use workload::{Content, Region};
 
-use super::{Measure, Preparing, Run};
+use super::{Measure, Preparing, ProtocolRun};
 use crate::error::{LabError, Result};
 use crate::io::ReadIo;
 use crate::work::Work;
@@ -21,11 +21,11 @@ impl<'a> Work<'a> {
     pub fn measurement(measure: &'a Measure, seed: u64, read_io: ReadIo<'_>) -> Result<Work<'a>> {
         let work =
             match &measure.run {
-                Run::Method(name, options) => {
+                ProtocolRun::Method(name, options) => {
                     let options = Options { seed, ..options.clone() };
                     Work::of_method(name, Cow::Owned(options))?
                 }
-                Run::Io(words) => Work::of_io(read_io(words).map_err(|why| {
+                ProtocolRun::Io(words) => Work::of_io(read_io(words).map_err(|why| {
                     LabError::usage(format!("io = \"{words}\": {}", one_line(&why)))
                 })?),
             };
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_step_may_take_all_free_space_if_its_method_may() {
         for (method, fills) in [("fake", true), ("quick", false)] {
-            let run = Run::Method(method, Options::default());
+            let run = ProtocolRun::Method(method, Options::default());
             let measure = Measure { run, prepare: Vec::new(), repeat: 1, side: None };
             let work = Work::measurement(&measure, 1, &|_| Err("not asked".into()));
             assert_eq!(work.expect("a method").info.fills, fills, "{method}");

@@ -7,7 +7,7 @@
 use std::io::{IsTerminal, Write, stderr, stdin};
 
 use lab::protocol::{
-    Answers, Ask, Conclusion, Item, Next, PlannedItem, Preparing, Progress, Protocol, Run,
+    Answers, Ask, Conclusion, Item, Next, PlannedItem, Preparing, Progress, Protocol, ProtocolRun,
 };
 use lab::{LabError, Recorded, Request, protocol};
 use record::Plan;
@@ -230,8 +230,8 @@ fn wrapped(table: Table, rows: Vec<(Vec<Cell>, String)>, style: &Style) -> Strin
 /// One-line description of a measurement and its cost.
 fn cost(item: &Item<'_>, plan: &Plan) -> String {
     let work = match &item.measure.run {
-        Run::Method(name, _) => (*name).to_string(),
-        Run::Io(words) => format!("io {words}"),
+        ProtocolRun::Method(name, _) => (*name).to_string(),
+        ProtocolRun::Io(words) => format!("io {words}"),
     };
     let preparations: Vec<String> =
         item.measure.prepare.iter().map(|step| preparing(*step)).collect();
