@@ -21,13 +21,13 @@ pub struct HereStep {
     pub id: String,
     /// The method or the fio command line.
     #[serde(flatten)]
-    pub run: Run,
+    pub run: StepWork,
 }
 
 /// The work of a step.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Run {
+pub enum StepWork {
     /// A method of ssdyno.
     Method(String),
     /// Options of fio, as printed except for misprints.
@@ -104,7 +104,7 @@ mod tests {
         for name in document::names() {
             let document = document::document(name).unwrap_or_else(|e| panic!("{e}"));
             for step in &document.here {
-                if let Run::Method(name) = &step.run {
+                if let StepWork::Method(name) = &step.run {
                     assert!(methods::find(name).is_ok(), "{name}");
                 }
             }
@@ -119,7 +119,7 @@ mod tests {
     fn fio_command_lines_in_the_documents_are_parsed() {
         for name in document::names() {
             for step in document::document(name).expect("it is there").here {
-                let Run::Fio(words) = &step.run else { continue };
+                let StepWork::Fio(words) = &step.run else { continue };
                 let words = fio_words(words, "/a:b/c", Some(16 << 20), None);
                 let plan = plan(&words).unwrap_or_else(|e| panic!("{e}"));
                 assert_eq!(plan.jobs[0].paths(0), ["/a:b/c"]);
