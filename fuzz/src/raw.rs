@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
-use fat::{Format, Kind, Recorder, Volume, mkfs};
+use fat::{FormatParameters, Kind, Recorder, Volume, mkfs};
 use fuzz::{Target, outcome};
 
 use disk::Disk;
@@ -65,7 +65,7 @@ fn fat32(input: &[u8]) -> u64 {
 fn volume(kind: Kind) -> Disk {
     let (cluster, bytes) = if kind == Kind::Exfat { (4096, 8 << 20) } else { (512, 36 << 20) };
     let (mut disk, mut room) = (Disk::new(512, bytes), vec![0; 64 << 10]);
-    let format = Format { root_bytes: 4096, ..Format::new(kind, cluster) };
+    let format = FormatParameters { root_bytes: 4096, ..FormatParameters::new(kind, cluster) };
     mkfs(&mut disk, &format, &mut room).expect("a volume");
     let cluster = u64::from(cluster);
     let recording = disk::recording(2 * cluster, None);

@@ -33,7 +33,7 @@ pub use directory::DirectoryEntry;
 pub use drive::{Drive, Error, SECTOR_BYTES_MAX};
 pub use filecore::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore};
 pub use layout::{Kind, VolumeLayout};
-pub use mkfs::{Format, mkfs};
+pub use mkfs::{FormatParameters, mkfs};
 pub use name::Name;
 pub use reader::Volume;
 pub use recorder::{Kept, Recorder, Recording, Step};

@@ -11,7 +11,7 @@ use crate::{exfat, fat32};
 
 /// Parameters of a new file system.
 #[derive(Clone, Copy, Debug)]
-pub struct Format<'a> {
+pub struct FormatParameters<'a> {
     /// The file system.
     pub kind: Kind,
     /// Cluster size in bytes: a power of two of at least the sector size, up to 32 MiB on exFAT and
@@ -28,11 +28,11 @@ pub struct Format<'a> {
     pub offset_sectors: u64,
 }
 
-impl Format<'_> {
+impl FormatParameters<'_> {
     /// Parameters with a root directory for 1,280 recordings.
-    pub const fn new(kind: Kind, cluster_bytes: u32) -> Format<'static> {
+    pub const fn new(kind: Kind, cluster_bytes: u32) -> FormatParameters<'static> {
         let (label, serial, root_bytes) = ("RECORDER", 0x5d1a_0001, 128 << 10);
-        Format { kind, cluster_bytes, label, serial, root_bytes, offset_sectors: 0 }
+        FormatParameters { kind, cluster_bytes, label, serial, root_bytes, offset_sectors: 0 }
     }
 
     /// Checks whether [`mkfs`] would accept a drive of this size, without accessing one. The error
@@ -44,7 +44,7 @@ impl Format<'_> {
     /// The smallest and the largest cluster size, in bytes, that fit a drive of this size.
     pub fn cluster_bytes_range(&self, sector_bytes: u32, sectors: u64) -> Option<(u32, u32)> {
         let mut fitting = (9..=25)
-            .map(|bits| Format { cluster_bytes: 1 << bits, ..*self })
+            .map(|bits| FormatParameters { cluster_bytes: 1 << bits, ..*self })
             .filter(|format| format.fits(sector_bytes, sectors).is_ok());
         let least = fitting.next()?.cluster_bytes;
         Some((least, fitting.next_back().map_or(least, |format| format.cluster_bytes)))
@@ -61,7 +61,7 @@ const ALIGN_SMALL: u64 = 64 << 10;
 /// larger buffer gives longer writes.
 pub fn mkfs<D: Drive>(
     drive: &mut D,
-    format: &Format<'_>,
+    format: &FormatParameters<'_>,
     room: &mut [u8],
 ) -> Result<VolumeLayout, Error<D::Error>> {
     let size = drive.sector_bytes() as usize;
@@ -84,7 +84,7 @@ pub fn mkfs<D: Drive>(
 fn plan(
     sector_bytes: u32,
     sectors: u64,
-    format: &Format<'_>,
+    format: &FormatParameters<'_>,
 ) -> Result<VolumeLayout, &'static str> {
     let (size, cluster) = (u64::from(sector_bytes), u64::from(format.cluster_bytes));
     let most = match format.kind {
@@ -158,7 +158,7 @@ fn bitmap_clusters(layout: &VolumeLayout) -> u32 {
     layout.clusters_for(bitmap_bytes(layout)) as u32
 }
 
-fn root_clusters(layout: &VolumeLayout, format: &Format<'_>) -> u32 {
+fn root_clusters(layout: &VolumeLayout, format: &FormatParameters<'_>) -> u32 {
     layout.clusters_for(u64::from(format.root_bytes.max(1))) as u32
 }
 
@@ -228,7 +228,7 @@ impl<D: Drive> Writer<'_, D> {
 fn make_exfat<D: Drive>(
     writer: &mut Writer<'_, D>,
     layout: &VolumeLayout,
-    format: &Format<'_>,
+    format: &FormatParameters<'_>,
 ) -> Result<(), Error<D::Error>> {
     let (per_cluster, bitmap) = (layout.cluster_sectors(), bitmap_clusters(layout));
     let upcase = FIRST_CLUSTER + bitmap;
@@ -262,7 +262,7 @@ fn make_exfat<D: Drive>(
 fn boot_region<D: Drive>(
     writer: &mut Writer<'_, D>,
     layout: &VolumeLayout,
-    format: &Format<'_>,
+    format: &FormatParameters<'_>,
     start: u64,
 ) -> Result<(), Error<D::Error>> {
     let mut sector = [0; SECTOR_BYTES_MAX];
@@ -283,7 +283,7 @@ fn boot_region<D: Drive>(
 fn make_fat32<D: Drive>(
     writer: &mut Writer<'_, D>,
     layout: &VolumeLayout,
-    format: &Format<'_>,
+    format: &FormatParameters<'_>,
 ) -> Result<(), Error<D::Error>> {
     let root = root_clusters(layout, format);
     let used = layout.root_cluster + root;

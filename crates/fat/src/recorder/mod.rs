@@ -440,7 +440,7 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
-    use crate::mkfs::{Format, mkfs};
+    use crate::mkfs::{FormatParameters, mkfs};
 
     const SECTOR: usize = 512;
 
@@ -475,7 +475,7 @@ mod tests {
     /// A recorder that may have 64 KiB at risk, after 128 KiB; checks it after `change`.
     fn record(change: impl FnOnce(&mut Recorder, &mut Open)) {
         let (mut drive, mut room) = (Memory(std::vec![0; 8 << 20]), std::vec![0; 4096]);
-        mkfs(&mut drive, &Format::new(Kind::Exfat, 4096), &mut room).expect("fits");
+        mkfs(&mut drive, &FormatParameters::new(Kind::Exfat, 4096), &mut room).expect("fits");
         let recording = Recording {
             name: Name::new("REC", "BIN").expect("a name"),
             file_bytes: 1 << 20,

@@ -4,7 +4,7 @@
 use std::os::unix::fs::FileExt as _;
 
 use crate::common::{Dice, Disk, fsck, problems, record, recording};
-use fat::{DirectoryEntry, Format, Kind, Problem, Recorder, Volume, VolumeLayout, mkfs};
+use fat::{DirectoryEntry, FormatParameters, Kind, Problem, Recorder, Volume, VolumeLayout, mkfs};
 
 const MIB: u64 = 1 << 20;
 
@@ -13,7 +13,7 @@ fn volume(kind: Kind) -> Disk {
     let (cluster, bytes) = if kind == Kind::Exfat { (4096, 8 * MIB) } else { (512, 36 * MIB) };
     let mut disk = Disk::new(512, bytes);
     let mut room = vec![0; 64 << 10];
-    let format = Format { root_bytes: 4096, ..Format::new(kind, cluster) };
+    let format = FormatParameters { root_bytes: 4096, ..FormatParameters::new(kind, cluster) };
     mkfs(&mut disk, &format, &mut room).expect("made");
     let cluster = u64::from(cluster);
     let mut recorder =
@@ -334,7 +334,7 @@ fn no_damage_makes_a_parser_panic_or_run_forever() {
 #[test]
 fn free_clusters_of_a_long_root_directory_are_found() {
     let mut disk = Disk::new(512, 8 * MIB);
-    mkfs(&mut disk, &Format::new(Kind::Exfat, 4096), &mut [0; 64 << 10]).expect("made");
+    mkfs(&mut disk, &FormatParameters::new(Kind::Exfat, 4096), &mut [0; 64 << 10]).expect("made");
     assert_eq!(problems(&mut disk), []);
     let first = layout(&mut disk).root_cluster;
     set_bits(&mut disk, first + 1..first + 3, false);

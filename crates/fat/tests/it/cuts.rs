@@ -8,7 +8,7 @@
 use crate::common::{
     Dice, Disk, Event, Sectors, fsck, problems, put, record, record_counted, recording, verify,
 };
-use fat::{Format, Kept, Kind, Problem, Recorder, mkfs};
+use fat::{FormatParameters, Kept, Kind, Problem, Recorder, mkfs};
 
 const KIB: u64 = 1 << 10;
 
@@ -28,7 +28,7 @@ fn session(kind: Kind, checkpoint: Option<u64>, lies: bool) -> Session {
     let (cluster, bytes) = if kind == Kind::Exfat { (4096, 4 << 20) } else { (512, 36 << 20) };
     let mut disk = Disk::new(512, bytes);
     let mut room = vec![0; 64 << 10];
-    let format = Format { root_bytes: 4096, ..Format::new(kind, cluster) };
+    let format = FormatParameters { root_bytes: 4096, ..FormatParameters::new(kind, cluster) };
     mkfs(&mut disk, &format, &mut room).expect("made");
     let wanted = recording(FILE, checkpoint);
     let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
@@ -210,7 +210,7 @@ fn frames_do_not_wait_for_the_end_of_a_file_or_a_checkpoint() {
         let (cluster, file) = (if kind == Kind::Exfat { 4096 } else { 512 }, 8 * FILE);
         let mut disk = Disk::new(512, 40 << 20);
         let mut room = vec![0; 64 << 10];
-        mkfs(&mut disk, &Format::new(kind, cluster), &mut room).expect("made");
+        mkfs(&mut disk, &FormatParameters::new(kind, cluster), &mut room).expect("made");
         let wanted = recording(file, checkpoint);
         let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
         let waits = record_counted(&mut disk, &mut recorder, 15 * file + FRAME, FRAME, 0);

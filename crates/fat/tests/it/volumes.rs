@@ -2,14 +2,14 @@
 //! checkers agree.
 
 use crate::common::{Disk, clip, find, fsck, problems, record, recording, verify};
-use fat::{Error, Format, Kind, Name, Recorder, Step, Volume, VolumeLayout, mkfs};
+use fat::{Error, FormatParameters, Kind, Name, Recorder, Step, Volume, VolumeLayout, mkfs};
 
 const MIB: u64 = 1 << 20;
 
 fn made(kind: Kind, sector: u32, cluster: u32, bytes: u64) -> Disk {
     let mut disk = Disk::new(sector, bytes);
     let mut room = vec![0; 64 << 10];
-    let format = Format { root_bytes: 8 << 10, ..Format::new(kind, cluster) };
+    let format = FormatParameters { root_bytes: 8 << 10, ..FormatParameters::new(kind, cluster) };
     mkfs(&mut disk, &format, &mut room).expect("made");
     disk.clear_counts();
     disk
@@ -113,7 +113,7 @@ fn a_full_volume_ends_the_recording_and_keeps_it() {
 fn a_full_directory_is_reported_and_everything_before_it_is_kept() {
     let mut disk = Disk::new(512, 16 * MIB);
     let mut room = vec![0; 4096];
-    let format = Format { root_bytes: 2048, ..Format::new(Kind::Exfat, 2048) };
+    let format = FormatParameters { root_bytes: 2048, ..FormatParameters::new(Kind::Exfat, 2048) };
     mkfs(&mut disk, &format, &mut room).expect("made");
     let mut recorder = Recorder::open(&mut disk, recording(4096, None), &mut room).expect("opened");
     assert!(!record(&mut disk, &mut recorder, MIB, 2048, 0));
@@ -149,7 +149,7 @@ fn the_last_file_number_ends_the_recording_and_keeps_it() {
 fn impossible_volumes_are_refused() {
     let refused = |sector: u32, bytes: u64, kind, cluster| {
         let mut disk = Disk::new(sector, bytes);
-        let format = Format::new(kind, cluster);
+        let format = FormatParameters::new(kind, cluster);
         let error = mkfs(&mut disk, &format, &mut [0; 4096]).expect_err("refused");
         let why = format.fits(sector, bytes / u64::from(sector)).expect_err("known in advance");
         assert_eq!(error, Error::Geometry(why));
@@ -166,7 +166,8 @@ fn impossible_volumes_are_refused() {
     ] {
         assert!(matches!(error, Error::Geometry(_)), "{error}");
     }
-    let range = |kind, bytes: u64| Format::new(kind, 512).cluster_bytes_range(512, bytes / 512);
+    let range =
+        |kind, bytes: u64| FormatParameters::new(kind, 512).cluster_bytes_range(512, bytes / 512);
     assert_eq!(range(Kind::Exfat, 128 * MIB), Some((512, 8 << 20)));
     assert_eq!(range(Kind::Fat32, 128 * MIB), Some((512, 1024)));
     assert_eq!(range(Kind::Fat32, 20 * MIB), None);
@@ -174,11 +175,11 @@ fn impossible_volumes_are_refused() {
         let (least, most) = range(kind, bytes).expect("it has a range");
         for cluster in [least, most] {
             let mut disk = Disk::new(512, bytes);
-            mkfs(&mut disk, &Format::new(kind, cluster), &mut [0; 4096]).expect("made");
+            mkfs(&mut disk, &FormatParameters::new(kind, cluster), &mut [0; 4096]).expect("made");
         }
     }
     let mut small = Disk::new(4096, 64 * MIB);
-    let format = Format::new(Kind::Exfat, 4096);
+    let format = FormatParameters::new(Kind::Exfat, 4096);
     assert_eq!(mkfs(&mut small, &format, &mut [0; 512]).err(), Some(Error::Room));
 }
 
@@ -195,7 +196,7 @@ fn names_are_short_and_uppercase() {
 fn commands(kind: Kind, cluster: u32, file: u64, checkpoint: Option<u64>) -> [f64; 3] {
     let mut disk = Disk::new(512, 2_000_398_934_016);
     let mut room = vec![0; 512 << 10];
-    mkfs(&mut disk, &Format::new(kind, cluster), &mut room).expect("made");
+    mkfs(&mut disk, &FormatParameters::new(kind, cluster), &mut room).expect("made");
     let mut recorder =
         Recorder::open(&mut disk, recording(file, checkpoint), &mut room).expect("opened");
     disk.clear_counts();

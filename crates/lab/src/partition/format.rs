@@ -4,7 +4,7 @@
 use std::io;
 
 use drive::partitions::Planned;
-use fat::{Drive, Filecore, Format, Kind};
+use fat::{Drive, Filecore, FormatParameters, Kind};
 use journal::Storage;
 use workload::units;
 
@@ -60,7 +60,8 @@ impl FileSystem {
     /// FAT32 or exFAT with clusters of the usual size, if it fits.
     fn fat(kind: Kind, place: &Planned, sector: u32) -> Result<FileSystem, String> {
         let cluster = cluster_bytes(kind, place.bytes, sector);
-        let fits = Format::new(kind, cluster).fits(sector, place.bytes / u64::from(sector));
+        let fits =
+            FormatParameters::new(kind, cluster).fits(sector, place.bytes / u64::from(sector));
         fits.map(|()| FileSystem::Fat(kind, cluster))
             .map_err(|why| format!("{} of {}: {why}", place.purpose, units::binary(place.bytes)))
     }
@@ -88,11 +89,11 @@ impl FileSystem {
         match self {
             FileSystem::Filecore(disc) => disc.format(&mut part, "HardDisc4").map_err(failed),
             FileSystem::Fat(kind, cluster) => {
-                let format = Format {
+                let format = FormatParameters {
                     label: if place.purpose == "loader" { "LOADER" } else { "SHARED" },
                     offset_sectors: place.start / u64::from(sector),
                     serial: place.start as u32 ^ 0x5d1a_0001,
-                    ..Format::new(*kind, *cluster)
+                    ..FormatParameters::new(*kind, *cluster)
                 };
                 fat::mkfs(&mut part, &format, &mut vec![0; ROOM]).map_err(failed).map(drop)
             }

@@ -13,7 +13,7 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
-use fat::{Format, Kept, Kind, Recorder, Recording};
+use fat::{FormatParameters, Kept, Kind, Recorder, Recording};
 use record::{
     Evidence, Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit,
 };
@@ -197,13 +197,16 @@ impl Script {
     /// Whether the region can hold the file system with clusters of `cluster_bytes`.
     pub fn holds(&self, cluster_bytes: u32) -> bool {
         let (sector, bytes) = self.volume;
-        Format::new(self.kind, cluster_bytes).fits(sector, bytes / u64::from(sector)).is_ok()
+        FormatParameters::new(self.kind, cluster_bytes)
+            .fits(sector, bytes / u64::from(sector))
+            .is_ok()
     }
 
     /// Refuses an impossible file system. Must precede the first write.
     fn fits(&self) -> Result<()> {
         let (sector, bytes) = self.volume;
-        let (format, sectors) = (Format::new(self.kind, self.cluster), bytes / u64::from(sector));
+        let (format, sectors) =
+            (FormatParameters::new(self.kind, self.cluster), bytes / u64::from(sector));
         let Err(reason) = format.fits(sector, sectors) else { return Ok(()) };
         let Some((least, most)) = format.cluster_bytes_range(sector, sectors) else {
             let text = format!("{} on {}: {reason}", self.name(), binary(bytes));
@@ -316,7 +319,7 @@ fn record(
     session.set_state(State::Used);
     let mut room = vec![0; 1 << 20];
     let mut traffic = Traffic::default();
-    let format = Format::new(script.kind, script.cluster);
+    let format = FormatParameters::new(script.kind, script.cluster);
     let mut door = Door::new(session, script.volume, &mut traffic);
     fat::mkfs(&mut door, &format, &mut room).map_err(of_fat)?;
     let recording = Recording {
