@@ -72,7 +72,7 @@ pub struct Globals {
     /// File for the results (`--output`); stdout if `None`.
     pub output: Option<String>,
     /// Formats of the results, in print order (`--output-format=normal,json`).
-    pub formats: Vec<Format>,
+    pub formats: Vec<OutputFormat>,
     /// Version of the terse lines, 3 to 5 (`--terse-version`).
     pub terse_version: u32,
     /// Whether the progress line is shown.
@@ -87,7 +87,7 @@ impl Default for Globals {
     fn default() -> Globals {
         Globals {
             output: None,
-            formats: vec![Format::Normal],
+            formats: vec![OutputFormat::Normal],
             terse_version: 3,
             eta: Eta::Auto,
             eta_newline: None,
@@ -98,7 +98,7 @@ impl Default for Globals {
 
 /// Format of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum OutputFormat {
     /// Text for users.
     Normal,
     /// fio's JSON.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::options::Standing;
 use super::value::{Parsed, put, time};
-use super::{Eta, Format, Globals};
+use super::{Eta, Globals, OutputFormat};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Switch {
@@ -82,10 +82,12 @@ pub(crate) const SWITCHES: &[Switch] = &[
     supported("output", Takes::Value, |s, v| put(&mut s.globals.output, Some(v.into()))),
     supported("output-format", Takes::Value, |s, v| put(&mut s.globals.formats, formats(v)?))
         .says("`normal`, `json`, `json+`, `terse`, several separated by commas"),
-    supported("minimal", Takes::Nothing, |s, _| put(&mut s.globals.formats, vec![Format::Terse])),
+    supported("minimal", Takes::Nothing, |s, _| {
+        put(&mut s.globals.formats, vec![OutputFormat::Terse])
+    }),
     supported("append-terse", Takes::Perhaps, |s, _| {
         let formats = &mut s.globals.formats;
-        formats.extend((!formats.contains(&Format::Terse)).then_some(Format::Terse));
+        formats.extend((!formats.contains(&OutputFormat::Terse)).then_some(OutputFormat::Terse));
         Ok(())
     }),
     supported("terse-version", Takes::Value, |s, v| {
@@ -163,14 +165,14 @@ pub(crate) fn find(name: &str) -> Option<&'static Switch> {
     SWITCHES.iter().find(|switch| switch.name == name)
 }
 
-fn formats(text: &str) -> Parsed<Vec<Format>> {
+fn formats(text: &str) -> Parsed<Vec<OutputFormat>> {
     let mut formats = Vec::new();
     for word in text.split(',') {
         let format = match word.trim() {
-            "normal" => Format::Normal,
-            "json" => Format::Json,
-            "json+" => Format::JsonPlus,
-            "terse" | "minimal" | "csv" => Format::Terse,
+            "normal" => OutputFormat::Normal,
+            "json" => OutputFormat::Json,
+            "json+" => OutputFormat::JsonPlus,
+            "terse" | "minimal" | "csv" => OutputFormat::Terse,
             other => return Err(format!("'{other}' is not one of normal, json, json+, terse")),
         };
         // One of each is enough, and bounds the list.

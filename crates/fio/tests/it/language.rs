@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use fio::{
-    Amount, Blocks, CommandLine, Distribution, Engine, FioError, Format, Job, Plan, Rw, Share,
-    World, parse,
+    Amount, Blocks, CommandLine, Distribution, Engine, FioError, Job, OutputFormat, Plan, Rw,
+    Share, World, parse,
 };
 
 /// A world with these files and nothing else.
@@ -279,7 +279,7 @@ fn globals_before_the_first_name_and_separate_values() {
         "--group_reporting",
         "--bs=4k",
     ]);
-    assert_eq!(plan.globals.formats, [Format::Json, Format::Normal]);
+    assert_eq!(plan.globals.formats, [OutputFormat::Json, OutputFormat::Normal]);
     let [a, b] = &plan.jobs[..] else { panic!("{plan:?}") };
     assert!(b.reporting.group && !a.reporting.group);
     assert_eq!(a.access.blocks.read, Blocks::Fixed(8192));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fio::run::Ran;
-use fio::{self, CommandLine, Eta, Format, Plan, output};
+use fio::{self, CommandLine, Eta, OutputFormat, Plan, output};
 use lab::fio::Permissions;
 use lab::{Planned, Recorded};
 use workload::units;
@@ -149,7 +149,7 @@ fn announce_layout(path: &Path, bytes: u64) {
 
 /// Whether stdout is for people, so that progress and lay-outs are announced.
 fn is_stdout_for_people(plan: &Plan) -> bool {
-    plan.globals.output.is_none() && plan.globals.formats.contains(&Format::Normal)
+    plan.globals.output.is_none() && plan.globals.formats.contains(&OutputFormat::Normal)
 }
 
 /// The progress line to show during the run, depending on `--eta`.
@@ -191,21 +191,21 @@ fn aux_directory(plan: &Plan) -> &Path {
 fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
     let globals = &plan.globals;
     let (mut text, mut remarks) = (String::new(), String::new());
-    if globals.output.is_some() && globals.formats.contains(&Format::Normal) {
+    if globals.output.is_some() && globals.formats.contains(&OutputFormat::Normal) {
         text += &output::announce(plan);
     }
     for format in &globals.formats {
         match format {
-            Format::Normal => {
+            OutputFormat::Normal => {
                 text += &output::normal(ran);
                 remarks = output::remarks(ran);
                 if let Some(number) = number {
                     remarks += &format!("\nKept as run {number}: ssdyno show {number}\n");
                 }
             }
-            Format::Terse => text += &output::terse(ran, globals.terse_version),
-            Format::Json | Format::JsonPlus => {
-                let json = output::json(ran, *format == Format::JsonPlus);
+            OutputFormat::Terse => text += &output::terse(ran, globals.terse_version),
+            OutputFormat::Json | OutputFormat::JsonPlus => {
+                let json = output::json(ran, *format == OutputFormat::JsonPlus);
                 let json = serde_json::to_string_pretty(&json)
                     .map_err(|e| Failure::new(IO, format!("the results have no JSON form: {e}")))?;
                 text += &json;
