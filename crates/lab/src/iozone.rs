@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use compat::iozone::Command;
+use compat::iozone::IozoneCommand;
 use engine::BackendKind;
 use methods::{IOZONE, IOZONE_LATENCIES};
 use script::Options;
@@ -24,7 +24,7 @@ const DEFAULT_NAME: &str = "iozone.tmp";
 const BYTES_MIN: u64 = 4 << 20;
 
 /// The work of a command line. `legacy` limits it to iozone's own figures.
-pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
+pub fn work(command: &IozoneCommand, legacy: bool) -> Result<Work<'static>> {
     let mut run = command.run.clone();
     run.honest = !legacy;
     let options = Options::default().with(&IOZONE, Some(run));
@@ -33,13 +33,13 @@ pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
 }
 
 /// How a command line is measured: `-B` maps the file into memory. A virtual drive has no mappings.
-pub fn instrument(command: &Command) -> Instrument {
+pub fn instrument(command: &IozoneCommand) -> Instrument {
     let is_mapped = command.mapped && !target(command, None).is_simulated();
     Instrument { backend: is_mapped.then_some(BackendKind::Mmap), ..Instrument::default() }
 }
 
 /// The target of a command line. `destroy` is the confirmation that allows overwriting it.
-pub fn target(command: &Command, destroy: Option<String>) -> Target {
+pub fn target(command: &IozoneCommand, destroy: Option<String>) -> Target {
     let path = command.keep.then(|| Path::new(command.file.as_deref().unwrap_or(DEFAULT_NAME)));
     if let Some(file) = path.filter(|file| file.is_file()) {
         return Target { spec: file.display().to_string(), destroy, ..Target::default() };

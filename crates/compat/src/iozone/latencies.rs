@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use methods::{IozoneFigure, IozoneTrial as Trial};
 
-use super::Command;
+use super::IozoneCommand;
 
 /// The first words of every file.
 pub const BEGINNING: &str = "Offset in kBytes   Latency in microseconds";
@@ -17,7 +17,7 @@ const HEADING_OF_WRITERS: &str =
 
 /// Names of the files, in order; none without `-Q`. With one process, a file for each figure of the
 /// tests `-i 0` and `-i 1`, measured or not; with several, one for each figure of each process.
-pub fn names(command: &Command) -> Vec<String> {
+pub fn names(command: &IozoneCommand) -> Vec<String> {
     if command.latencies.is_none() {
         return Vec::new();
     }
@@ -32,7 +32,7 @@ pub fn names(command: &Command) -> Vec<String> {
 }
 
 /// Names and contents after a run.
-pub fn files(command: &Command) -> BTreeMap<String, String> {
+pub fn files(command: &IozoneCommand) -> BTreeMap<String, String> {
     let mut files = BTreeMap::<String, String>::new();
     let Some(latencies) = &command.latencies else { return files };
     let is_table = command.run.processes.is_empty();

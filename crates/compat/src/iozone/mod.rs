@@ -25,7 +25,7 @@ use methods::{Iozone, IozoneFigure, IozoneLatencies as Latencies};
 
 /// A parsed command line.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct IozoneCommand {
     /// The method to run.
     pub run: Iozone,
     /// `-i`: the tests on the command line, also those that another option leaves out.
@@ -56,7 +56,7 @@ pub struct Command {
     pub typed: String,
 }
 
-impl Command {
+impl IozoneCommand {
     /// The columns of the table for the tests on the command line: the blocks of reports, which are
     /// zero where another option leaves the test out.
     fn asked_columns(&self) -> impl Iterator<Item = IozoneFigure> {

@@ -8,7 +8,7 @@
 use record::Run;
 
 use super::table::blocks;
-use super::{Command, throughput};
+use super::{IozoneCommand, throughput};
 
 const BEGIN: (u16, [u8; 4]) = (9, [2, 0, 16, 0]);
 const END: u16 = 10;
@@ -33,7 +33,7 @@ const BLOCKS: [&str; 13] = [
 ];
 
 /// The results as a spreadsheet.
-pub fn sheet(command: &Command, run: &Run) -> Vec<u8> {
+pub fn sheet(command: &IozoneCommand, run: &Run) -> Vec<u8> {
     let mut sheet = Sheet::new(&format!("ssdyno iozone {}", command.typed));
     if command.run.processes.is_empty() {
         sheet.text("");

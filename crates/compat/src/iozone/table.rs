@@ -4,7 +4,7 @@
 use methods::{Iozone, IozoneFigure, IozoneHonest as Honest, IozoneRow as Row};
 use record::Run;
 
-use super::{Command, ResultUnit, throughput};
+use super::{IozoneCommand, ResultUnit, throughput};
 
 /// The two lines above the figures.
 const HEAD: &str = "                                                              random    random     bkwd    record    stride
@@ -42,7 +42,7 @@ const HONEST: [(Honest, &str); 3] = [
 ];
 
 /// iozone's complete output, and nothing else: scripts count its lines from the end.
-pub fn table(command: &Command, run: &Run, began: &str) -> String {
+pub fn table(command: &IozoneCommand, run: &Run, began: &str) -> String {
     let mut text = format!("        {TITLE}\n\n        Run began: {began}\n\n");
     for line in &command.lines {
         text += &format!("        {line}\n");
@@ -74,7 +74,7 @@ pub fn table(command: &Command, run: &Run, began: &str) -> String {
 
 /// The lines above the figures; with operations in flight or a mapped file, without the columns of
 /// streams.
-fn heading(command: &Command) -> String {
+fn heading(command: &IozoneCommand) -> String {
     if command.run.depth > 1 || command.mapped {
         HEAD.replace(STREAMS, "")
     } else {
@@ -83,7 +83,7 @@ fn heading(command: &Command) -> String {
 }
 
 /// A row; figures not measured are blank, but retests that `-+n` leaves out are 0, as in iozone.
-fn line(row: &Row, run: &Run, command: &Command) -> String {
+fn line(row: &Row, run: &Run, command: &IozoneCommand) -> String {
     let figures = command.run.figures();
     let skipped = command.run.columns().into_iter().filter(|f| !figures.contains(f));
     let skipped: Vec<IozoneFigure> = skipped.collect();
@@ -140,7 +140,7 @@ pub fn honest(spec: &Iozone, run: &Run) -> String {
 }
 
 /// One block per figure: a line per file size, a column per record size.
-fn excel(command: &Command, run: &Run) -> String {
+fn excel(command: &IozoneCommand, run: &Run) -> String {
     let mut text = String::new();
     for figure in command.asked_columns() {
         text += &format!("\n\"{}\"\n        ", REPORTS[figure as usize]);
@@ -157,7 +157,11 @@ fn excel(command: &Command, run: &Run) -> String {
 
 /// The results of a figure: for each file size, one for each record size up to its last; 0 if not
 /// measured.
-pub(super) fn blocks(command: &Command, run: &Run, figure: IozoneFigure) -> Vec<(u64, Vec<u64>)> {
+pub(super) fn blocks(
+    command: &IozoneCommand,
+    run: &Run,
+    figure: IozoneFigure,
+) -> Vec<(u64, Vec<u64>)> {
     let mut files: Vec<u64> = command.run.rows.iter().map(|row| row.file_bytes).collect();
     files.dedup();
     let figures = files.into_iter().map(|file_bytes| {
@@ -204,7 +208,7 @@ mod tests {
         run
     }
 
-    fn command(line: &str) -> Box<Command> {
+    fn command(line: &str) -> Box<IozoneCommand> {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
         match parse(&words) {
             Ok(IozoneRequest::Run(command)) => command,

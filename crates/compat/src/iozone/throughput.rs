@@ -4,7 +4,7 @@
 use methods::{IozoneFigure, IozoneRow};
 use record::{MetricKey, Run, Statistic};
 
-use super::{Command, ResultUnit};
+use super::{IozoneCommand, ResultUnit};
 
 /// A figure, its processes after `for`, and its row in the table of `-R`. Blanks and tabs are those
 /// of iozone.
@@ -24,7 +24,7 @@ const HEADINGS: [Heading; 10] = [
 ];
 
 /// All results.
-pub(super) fn table(command: &Command, run: &Run) -> String {
+pub(super) fn table(command: &IozoneCommand, run: &Run) -> String {
     let mut text = String::new();
     let unit = if command.threads { "thread" } else { "process" };
     if let [least, .., most] = command.run.processes[..] {
@@ -50,7 +50,13 @@ pub(super) fn table(command: &Command, run: &Run) -> String {
 }
 
 /// The results of a number of processes.
-fn block(command: &Command, run: &Run, row: &IozoneRow, processes: u32, what: &str) -> String {
+fn block(
+    command: &IozoneCommand,
+    run: &Run,
+    row: &IozoneRow,
+    processes: u32,
+    what: &str,
+) -> String {
     let (file, record) = (row.file_bytes >> 10, row.record_bytes >> 10);
     let record_bytes = u64::from(row.record_bytes);
     let records = row.file_bytes / record_bytes;
@@ -82,7 +88,7 @@ fn block(command: &Command, run: &Run, row: &IozoneRow, processes: u32, what: &s
 }
 
 /// The table of `-R`: a line per test, a column per number of processes.
-fn report(command: &Command, run: &Run, row: &IozoneRow) -> String {
+fn report(command: &IozoneCommand, run: &Run, row: &IozoneRow) -> String {
     let units = if command.threads { "threads" } else { "processes" };
     let unit = command.unit.name().replace("kB", "kBytes");
     let mut text = format!(
@@ -97,12 +103,12 @@ fn report(command: &Command, run: &Run, row: &IozoneRow) -> String {
     text + "\n"
 }
 
-fn headings(command: &Command) -> impl Iterator<Item = Heading> {
+fn headings(command: &IozoneCommand) -> impl Iterator<Item = Heading> {
     let figures = command.run.throughput_figures();
     HEADINGS.into_iter().filter(move |heading| figures.contains(&heading.0))
 }
 
-fn rate(command: &Command, run: &Run, row: &IozoneRow, key: &MetricKey) -> Option<f64> {
+fn rate(command: &IozoneCommand, run: &Run, row: &IozoneRow, key: &MetricKey) -> Option<f64> {
     let bytes_per_s = run.metric(&key.to_string())?.value?;
     Some(command.unit.of_rate(bytes_per_s, row.record_bytes))
 }
@@ -110,7 +116,7 @@ fn rate(command: &Command, run: &Run, row: &IozoneRow, key: &MetricKey) -> Optio
 /// Rows of a spreadsheet: the name of each test that was asked for and its result for each number of
 /// processes; 0 for one that an option left out, as in iozone.
 pub(super) fn cells(
-    command: &Command,
+    command: &IozoneCommand,
     run: &Run,
     row: &IozoneRow,
 ) -> Vec<(&'static str, Vec<f64>)> {

@@ -8,7 +8,7 @@ use methods::{Iozone, IozoneLatencies as Latencies};
 use super::letters::{HELP, REFUSED, REFUSED_VALUES};
 use super::size::parse as size;
 use super::sweep::Sizes;
-use super::{Command, IozoneError, ResultUnit};
+use super::{IozoneCommand, IozoneError, ResultUnit};
 
 /// Maximum number of processes, operations in flight, and records of a stride.
 const PROCESSES_MAX: u32 = 256;
@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, IozoneError>;
 #[derive(Clone, Debug)]
 pub enum IozoneRequest {
     /// Run this.
-    Run(Box<Command>),
+    Run(Box<IozoneCommand>),
     /// Print this help text instead.
     Answer(&'static str),
 }
@@ -290,7 +290,7 @@ impl Draft {
         Ok(())
     }
 
-    fn finish(mut self, words: &[String]) -> Result<Command> {
+    fn finish(mut self, words: &[String]) -> Result<IozoneCommand> {
         self.tests.sort_unstable();
         self.tests.dedup();
         if self.tests.is_empty() {
@@ -307,7 +307,7 @@ impl Draft {
             self.note("without -i 0, the file is first written once, untimed")?;
         }
         let (rows, records) = (self.sizes.rows()?, self.sizes.records()?);
-        Ok(Command {
+        Ok(IozoneCommand {
             run: Iozone {
                 rows,
                 tests: self.tests,
@@ -365,7 +365,7 @@ mod tests {
         line.split_whitespace().map(String::from).collect()
     }
 
-    fn run(line: &str) -> Command {
+    fn run(line: &str) -> IozoneCommand {
         match parse(&words(line)) {
             Ok(IozoneRequest::Run(command)) => *command,
             other => panic!("{line}: {other:?}"),

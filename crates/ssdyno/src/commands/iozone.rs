@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use compat::iozone::{self, Command, IozoneRequest};
+use compat::iozone::{self, IozoneCommand, IozoneRequest};
 use lab::{Recorded, Request};
 use record::{Ending, Level, Run};
 
@@ -77,7 +77,7 @@ fn usage(error: iozone::IozoneError) -> Failure {
     Failure::new(USAGE, &error).advise_if(error.advice)
 }
 
-fn execute(own_options: &Own, command: &Command) -> Result {
+fn execute(own_options: &Own, command: &IozoneCommand) -> Result {
     for note in &command.notes {
         screen::say(&format!("ssdyno: {note}"));
     }
@@ -137,7 +137,7 @@ fn cannot_write_latencies(name: &str, error: &io::Error) -> Failure {
 }
 
 /// The remarks: trustworthy figures, verdicts, warnings and the number of the record.
-fn beside(command: &Command, run: &Run) -> String {
+fn beside(command: &IozoneCommand, run: &Run) -> String {
     let mut text = String::from("\n");
     let honest = iozone::honest(&command.run, run);
     if !honest.is_empty() {
