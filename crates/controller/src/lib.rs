@@ -23,4 +23,4 @@ mod simulated;
 pub use faults::Faults;
 pub use media::{Media, Timing};
 pub use memory::Memory;
-pub use simulated::{Counters, Host, Setup, Simulated};
+pub use simulated::{ControllerCounters, Host, Setup, Simulated};

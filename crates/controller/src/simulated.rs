@@ -67,7 +67,7 @@ impl Default for Setup {
 
 /// Counts since the creation of the controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct ControllerCounters {
     /// I/O commands fetched.
     pub commands: u64,
     /// Writes to doorbell registers.
@@ -92,7 +92,7 @@ pub(crate) struct State {
     pub memories: Vec<Arc<Memory>>,
     pub media: Vec<Media>,
     pub random: Random,
-    pub counters: Counters,
+    pub counters: ControllerCounters,
     pub sqs: BTreeMap<u16, Sq>,
     pub cqs: BTreeMap<u16, Cq>,
     /// Pending events by due time and order of arrival.
@@ -131,7 +131,7 @@ impl Simulated {
             memories: Vec::new(),
             media,
             random: Random(setup.seed),
-            counters: Counters::default(),
+            counters: ControllerCounters::default(),
             sqs: BTreeMap::new(),
             cqs: BTreeMap::new(),
             due: BTreeMap::new(),
@@ -177,7 +177,7 @@ impl Simulated {
     }
 
     /// Returns the counts so far.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> ControllerCounters {
         self.state().counters
     }
 
