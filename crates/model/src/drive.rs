@@ -14,7 +14,7 @@ use crate::fault::Faults;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
 use crate::ftl::page::{Full, PageMapped, Work};
-use crate::health::{Counters, Health};
+use crate::health::{Health, LifetimeCounters};
 use crate::heat::Heat;
 use crate::link::{Links, Way};
 use crate::media::{Media, ns};
@@ -75,7 +75,7 @@ pub struct Drive {
     pub(crate) faults: Faults,
     /// Do not record the content of the current write.
     pub(crate) forgetful: bool,
-    counters: Counters,
+    counters: LifetimeCounters,
     /// End of the last command; also the time up to which idle time has been used.
     busy_until: u64,
     /// Time at which the drive goes to sleep unless a command arrives.
@@ -120,7 +120,7 @@ impl Drive {
             alias: Alias::new(&spec.alias, *spec.block_bytes, spec.capacity.0),
             faults: Faults::new(&spec.fault, spec.capacity.0 / u64::from(*spec.block_bytes)),
             forgetful: false,
-            counters: Counters::default(),
+            counters: LifetimeCounters::default(),
             busy_until: 0,
             awake_until: 0,
             arrived: 0,

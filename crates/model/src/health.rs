@@ -2,7 +2,7 @@
 
 /// Lifetime counters of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counters {
+pub struct LifetimeCounters {
     /// Bytes the host read.
     pub read_bytes: u64,
     /// Bytes the host wrote.
@@ -15,7 +15,7 @@ pub struct Counters {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Health {
     /// Host traffic.
-    pub counters: Counters,
+    pub counters: LifetimeCounters,
     /// Percentage of rated life used; can exceed 100.
     pub wear_percent: f64,
     /// Percentage of spare superblocks left; 100 if the drive never had any.
