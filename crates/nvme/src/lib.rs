@@ -36,6 +36,8 @@ pub use error::Error;
 pub use host::{Clock, DmaMap, Mmio, PAGE_BYTES, Platform};
 pub use layout::{QueueLayout, QueueParameters};
 pub use queue::Queue;
-pub use request::{Completed, Counters, FormattedNamespace, IoRequest, Kind, Overdue, PushError};
+pub use request::{
+    Completed, FormattedNamespace, IoRequest, Kind, Overdue, PushError, QueueCounters,
+};
 pub use status::{Cause, Status};
 pub use tracker::Tracker;

@@ -21,7 +21,7 @@ use crate::layout::QueueLayout;
 use crate::prp;
 use crate::regs::Capabilities;
 use crate::request::{
-    Completed, Counters, FormattedNamespace, IoRequest, Kind, Overdue, PushError,
+    Completed, FormattedNamespace, IoRequest, Kind, Overdue, PushError, QueueCounters,
 };
 use crate::status::Status;
 use crate::sys;
@@ -79,7 +79,7 @@ pub struct Queue<H, D, T> {
     result: u32,
     next_epoch_ns: u64,
     polls: u32,
-    counters: Counters,
+    counters: QueueCounters,
 }
 
 impl<H, D, T> Queue<H, D, T>
@@ -132,7 +132,7 @@ where
             result: 0,
             next_epoch_ns: 0,
             polls: 0,
-            counters: Counters::default(),
+            counters: QueueCounters::default(),
         };
         for (index, tracker) in queue.trackers.as_mut().iter_mut().enumerate() {
             // Trackers beyond the last slot are never free and never in flight.
@@ -181,7 +181,7 @@ where
     }
 
     /// Counts.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> QueueCounters {
         self.counters
     }
 

@@ -74,7 +74,7 @@ pub enum Overdue {
 
 /// Counts since the queue was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct QueueCounters {
     /// Commands submitted.
     pub commands: u64,
     /// Writes to doorbell registers.
