@@ -42,7 +42,7 @@ mod target;
 mod watch;
 
 pub use allow::Allowance;
-pub use contents::Content;
+pub use contents::DeviceContent;
 pub use erase::{secure_discard, write_zeroes};
 pub use error::DriveError;
 pub use graph::Below;

@@ -6,7 +6,7 @@ use record::{DriveIdentity, FileSystem};
 use serde::Serialize;
 
 use crate::allow::{Allowance, allowance};
-use crate::contents::{self, Content};
+use crate::contents::{self, DeviceContent};
 use crate::graph::{Below, Graph};
 use crate::locate::filesystem;
 use crate::machine::Machine;
@@ -66,7 +66,7 @@ pub struct Partition {
 #[derive(Clone, Debug, Serialize)]
 pub struct Inside {
     /// Recognised contents; `null` if they could not be read.
-    pub contents: Option<Vec<Content>>,
+    pub contents: Option<Vec<DeviceContent>>,
     pub mounts: Vec<FileSystem>,
     /// Whether it is used as swap.
     pub swap: bool,
@@ -147,7 +147,7 @@ fn partition(
     })
 }
 
-fn inside(seen: &Seen<'_>, node: &Node, contents: Option<Vec<Content>>) -> Inside {
+fn inside(seen: &Seen<'_>, node: &Node, contents: Option<Vec<DeviceContent>>) -> Inside {
     let Seen { machine, mounts, graph } = *seen;
     let mounted = mounts.0.iter().filter(|mount| mounted_nodes(machine, mount).contains(node));
     Inside {

@@ -4,7 +4,7 @@
 //! Sources: the on-disk documentation of each file system (Linux Documentation/filesystems, xfs and
 //! btrfs on-disk formats, the exFAT and FAT specifications, UEFI, md(4), LUKS 1 and 2).
 
-use super::{Content, Image};
+use super::{DeviceContent, Image};
 use crate::response::u32_at;
 
 /// Bytes that identify a kind, and the position of its label (length 0: none).
@@ -40,10 +40,10 @@ const MAGICS: &[Magic] = &[
 ];
 
 /// Everything recognised in the first `bytes` of an image, except partition tables.
-pub(super) fn find<I: Image + ?Sized>(image: &I, bytes: u64) -> Vec<Content> {
+pub(super) fn find<I: Image + ?Sized>(image: &I, bytes: u64) -> Vec<DeviceContent> {
     let fixed = MAGICS.iter().filter(|magic| is_at(image, magic.at, magic.bytes));
-    let mut contents: Vec<Content> =
-        fixed.map(|magic| Content::new(magic.kind, label(image, magic.label))).collect();
+    let mut contents: Vec<DeviceContent> =
+        fixed.map(|magic| DeviceContent::new(magic.kind, label(image, magic.label))).collect();
     let superblocks = [ext(image), fat(image), exfat(image), swap(image), lvm(image), zfs(image)];
     contents.extend(superblocks.into_iter().chain([raid(image, bytes), filecore(image)]).flatten());
     contents
@@ -62,7 +62,7 @@ fn label<I: Image + ?Sized>(image: &I, (at, length): (u64, usize)) -> Option<Str
 }
 
 /// ext2, 3 and 4 share a magic number; their feature flags distinguish them.
-fn ext<I: Image + ?Sized>(image: &I) -> Option<Content> {
+fn ext<I: Image + ?Sized>(image: &I) -> Option<DeviceContent> {
     let superblock = image.look(1024, 1024)?;
     if superblock.get(0x38..0x3a)? != b"\x53\xef" {
         return None;
@@ -81,10 +81,10 @@ fn ext<I: Image + ?Sized>(image: &I) -> Option<Content> {
     } else {
         "ext2"
     };
-    Some(Content::new(kind, label(image, (1024 + 0x78, 16))))
+    Some(DeviceContent::new(kind, label(image, (1024 + 0x78, 16))))
 }
 
-fn fat<I: Image + ?Sized>(image: &I) -> Option<Content> {
+fn fat<I: Image + ?Sized>(image: &I) -> Option<DeviceContent> {
     let sector = image.look(0, 512)?;
     let has_text = |at: usize, text: &[u8]| sector.get(at..at + text.len()) == Some(text);
     let label_at = if has_text(0x52, b"FAT32   ") {
@@ -95,11 +95,11 @@ fn fat<I: Image + ?Sized>(image: &I) -> Option<Content> {
         return None;
     };
     let name = label(image, (label_at, 11)).filter(|label| label != "NO NAME");
-    has_text(510, b"\x55\xaa").then(|| Content::new("vfat", name))
+    has_text(510, b"\x55\xaa").then(|| DeviceContent::new("vfat", name))
 }
 
-fn exfat<I: Image + ?Sized>(image: &I) -> Option<Content> {
-    is_at(image, 3, b"EXFAT   ").then(|| Content::new("exfat", exfat_label(image)))
+fn exfat<I: Image + ?Sized>(image: &I) -> Option<DeviceContent> {
+    is_at(image, 3, b"EXFAT   ").then(|| DeviceContent::new("exfat", exfat_label(image)))
 }
 
 /// The label of exFAT is an entry of type 0x83 in the root directory, usually the first: a
@@ -125,26 +125,26 @@ fn exfat_label<I: Image + ?Sized>(image: &I) -> Option<String> {
 
 /// Swap ends its first page with its magic number, so the position depends on the machine's page
 /// size.
-fn swap<I: Image + ?Sized>(image: &I) -> Option<Content> {
+fn swap<I: Image + ?Sized>(image: &I) -> Option<DeviceContent> {
     let magics: [&[u8]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
     let pages = [4u64, 8, 16, 32, 64].map(|kib| (kib << 10) - 10);
     pages
         .iter()
         .any(|at| magics.iter().any(|magic| is_at(image, *at, magic)))
-        .then(|| Content::new("swap", label(image, (1052, 16))))
+        .then(|| DeviceContent::new("swap", label(image, (1052, 16))))
 }
 
 /// The label of a physical volume is in one of the first four sectors.
-fn lvm<I: Image + ?Sized>(image: &I) -> Option<Content> {
+fn lvm<I: Image + ?Sized>(image: &I) -> Option<DeviceContent> {
     let sectors = image.look(0, 4 * 512)?;
     sectors
         .chunks(512)
         .any(|s| s.starts_with(b"LABELONE") && &s[24..32] == b"LVM2 001")
-        .then(|| Content::new("LVM2_member", None))
+        .then(|| DeviceContent::new("LVM2_member", None))
 }
 
 /// md: version 1.1 at the start, 1.2 after 4 KiB, 1.0 and 0.90 near the end.
-fn raid<I: Image + ?Sized>(image: &I, bytes: u64) -> Option<Content> {
+fn raid<I: Image + ?Sized>(image: &I, bytes: u64) -> Option<DeviceContent> {
     let sectors = bytes / 512;
     let version_1_0 = (sectors.saturating_sub(16) & !7) * 512;
     let version_0_90 = (bytes & !0xffff).saturating_sub(0x1_0000);
@@ -153,29 +153,29 @@ fn raid<I: Image + ?Sized>(image: &I, bytes: u64) -> Option<Content> {
     let place = places.into_iter().find(|at| is_at(image, *at, &magic))?;
     let name =
         (place != version_0_90).then(|| label(image, (place.checked_add(32)?, 32))).flatten();
-    Some(Content::new("linux_raid_member", name))
+    Some(DeviceContent::new("linux_raid_member", name))
 }
 
 /// The uberblocks of the first ZFS label: magic number, then version, in the writer's byte order.
-fn zfs<I: Image + ?Sized>(image: &I) -> Option<Content> {
+fn zfs<I: Image + ?Sized>(image: &I) -> Option<DeviceContent> {
     let ring = image.look(128 << 10, 128 << 10)?;
     let is_zfs = ring.chunks(1024).any(|block| {
         let magic = 0x00ba_b10c_u64;
         block[..8] == magic.to_le_bytes() || block[..8] == magic.to_be_bytes()
     });
-    is_zfs.then(|| Content::new("zfs_member", None))
+    is_zfs.then(|| DeviceContent::new("zfs_member", None))
 }
 
 /// FileCore, the file system of RISC OS: a boot block at 0xC00 whose last byte is the sum of the
 /// others with end-around carry, and a sector size of 256 to 4096 bytes in its disc record.
-fn filecore<I: Image + ?Sized>(image: &I) -> Option<Content> {
+fn filecore<I: Image + ?Sized>(image: &I) -> Option<DeviceContent> {
     let block = image.look(0xc00, 512)?;
     let (sum, body) = block.split_last()?;
     let checksum =
         body.iter().rev().fold(0u32, |sum, byte| (sum & 0xff) + (sum >> 8) + u32::from(*byte));
     let sector_bits = block[0x1c0];
     let plausible = (8..=12).contains(&sector_bits) && block[0x1c1] > 0;
-    (plausible && checksum & 0xff == u32::from(*sum)).then(|| Content::new("filecore", None))
+    (plausible && checksum & 0xff == u32::from(*sum)).then(|| DeviceContent::new("filecore", None))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::partitions::{self, PartitionEntry};
 
 /// Recognised content of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Content {
+pub struct DeviceContent {
     /// `ext4`, `vfat`, `crypto_LUKS`, `gpt`, `mbr`, ... in the terms of `lsblk`; `data` for
     /// non-zero bytes of an unknown kind.
     pub kind: String,
@@ -24,10 +24,10 @@ pub struct Content {
     pub partition: Option<u32>,
 }
 
-impl Content {
-    fn new(kind: &str, label: Option<String>) -> Content {
+impl DeviceContent {
+    fn new(kind: &str, label: Option<String>) -> DeviceContent {
         let label = label.map(|label| printable(&label));
-        Content { kind: kind.to_string(), label, partition: None }
+        DeviceContent { kind: kind.to_string(), label, partition: None }
     }
 }
 
@@ -47,19 +47,27 @@ impl<I: Image + ?Sized> Image for Slice<'_, I> {
 
 /// Contents of the first `bytes` of an image and of the partitions in its table. Empty if nothing
 /// is recognised and the image looks blank.
-pub(crate) fn scan<I: Image + ?Sized>(image: &I, bytes: u64, block_bytes: u32) -> Vec<Content> {
+pub(crate) fn scan<I: Image + ?Sized>(
+    image: &I,
+    bytes: u64,
+    block_bytes: u32,
+) -> Vec<DeviceContent> {
     let (mut found, entries) = outer(image, bytes, block_bytes);
     found.extend(entries.iter().flat_map(|entry| inside(image, entry)));
     found
 }
 
 /// [`scan`] without the content of partitions.
-pub(crate) fn surface<I: Image + ?Sized>(image: &I, bytes: u64, block_bytes: u32) -> Vec<Content> {
+pub(crate) fn surface<I: Image + ?Sized>(
+    image: &I,
+    bytes: u64,
+    block_bytes: u32,
+) -> Vec<DeviceContent> {
     outer(image, bytes, block_bytes).0
 }
 
 /// Content of a partition.
-pub(crate) fn part<I: Image + ?Sized>(image: &I, start: u64, bytes: u64) -> Vec<Content> {
+pub(crate) fn part<I: Image + ?Sized>(image: &I, start: u64, bytes: u64) -> Vec<DeviceContent> {
     magic::find(&Slice { image, start, bytes }, bytes)
 }
 
@@ -67,26 +75,26 @@ fn outer<I: Image + ?Sized>(
     image: &I,
     bytes: u64,
     block: u32,
-) -> (Vec<Content>, Vec<PartitionEntry>) {
+) -> (Vec<DeviceContent>, Vec<PartitionEntry>) {
     let mut contents = magic::find(image, bytes);
     // These boot sectors end like a partition table.
     let boot_sector =
         contents.iter().any(|f| ["vfat", "exfat", "ntfs", "BitLocker"].contains(&&*f.kind));
     let table = partitions::find(image, bytes, block, boot_sector);
     let entries = table.map(|table| {
-        contents.push(Content::new(table.kind, None));
+        contents.push(DeviceContent::new(table.kind, None));
         table.entries
     });
     if contents.is_empty() && !blank(image, bytes) {
-        contents.push(Content::new("data", None));
+        contents.push(DeviceContent::new("data", None));
     }
     (contents, entries.unwrap_or_default())
 }
 
-fn inside<I: Image + ?Sized>(image: &I, entry: &PartitionEntry) -> Vec<Content> {
+fn inside<I: Image + ?Sized>(image: &I, entry: &PartitionEntry) -> Vec<DeviceContent> {
     let mut contents = part(image, entry.start, entry.bytes);
     if contents.is_empty() {
-        contents.push(Content::new("partition", None));
+        contents.push(DeviceContent::new("partition", None));
     }
     for content in &mut contents {
         content.partition = Some(entry.number);
@@ -109,15 +117,15 @@ fn blank<I: Image + ?Sized>(image: &I, bytes: u64) -> bool {
 }
 
 /// The contents as one line: `gpt; 1: vfat 'EFI'; 2: ext4`.
-pub(crate) fn in_words(found: &[Content]) -> String {
+pub(crate) fn in_words(found: &[DeviceContent]) -> String {
     if found.is_empty() {
         return "blank, nothing recognised".into();
     }
-    let words: Vec<String> = found.iter().map(Content::in_words).collect();
+    let words: Vec<String> = found.iter().map(DeviceContent::in_words).collect();
     words.join("; ")
 }
 
-impl Content {
+impl DeviceContent {
     fn in_words(&self) -> String {
         let kind = match self.kind.as_str() {
             "data" => "unknown data",
@@ -147,7 +155,7 @@ mod tests {
 
     #[test]
     fn labels_cannot_control_a_terminal() {
-        let content = Content::new("ext4", Some("a\u{1b}[2Jb".into()));
+        let content = DeviceContent::new("ext4", Some("a\u{1b}[2Jb".into()));
         assert_eq!(in_words(&[content]), "ext4 'a\u{fffd}[2Jb'");
     }
 

@@ -2,7 +2,7 @@
 //! per drive, or all known details with `--verbose`.
 
 use drive::pci::BoundDrive;
-use drive::{Below, BlockDevice, Content, Inside, Partition};
+use drive::{Below, BlockDevice, DeviceContent, Inside, Partition};
 use lab::machine::{self, Listed};
 use record::{DriveIdentity, Safety};
 use report::table::{Align, Cell, Table};
@@ -193,7 +193,7 @@ fn inside(inside: &Inside) -> Vec<String> {
     words
 }
 
-fn content(content: &Content) -> String {
+fn content(content: &DeviceContent) -> String {
     let label = content.label.as_ref().map(|label| format!(" '{label}'"));
     format!("{}{}", content.kind, label.unwrap_or_default())
 }
