@@ -22,7 +22,7 @@ pub enum Held {
 }
 
 #[derive(Debug, Default)]
-pub struct Content {
+pub struct ContentMap {
     pieces: BTreeMap<u64, Vec<u64>>,
     writes: u64,
     /// Ranges that hold anything, as start and end: disjoint and not adjacent. They were written
@@ -31,7 +31,7 @@ pub struct Content {
     unkept: BTreeMap<u64, u64>,
 }
 
-impl Content {
+impl ContentMap {
     /// Content of a block.
     pub fn held(&self, block: u64) -> Held {
         if self.is_unkept(block) {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_is_not_remembered_holds_anything_until_it_is_written_or_discarded() {
-        let mut content = Content::default();
+        let mut content = ContentMap::default();
         content.write(&[Range { start: 10, end: 20 }]);
         for start in [100, 0, 50, 150] {
             content.write_unkept(&[Range { start, end: start + 50 }]);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn an_unkept_write_counts_once_wherever_it_is_stored() {
-        let mut content = Content::default();
+        let mut content = ContentMap::default();
         content.write_unkept(&[95..100, 0..5]);
         content.write_unkept(&[]);
         assert_eq!(content.writes(), 2);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_discard_that_guarantees_nothing_takes_no_memory() {
-        let mut content = Content::default();
+        let mut content = ContentMap::default();
         content.discard(0..1 << 40, false);
         assert!(content.pieces.is_empty());
         assert_eq!((content.held(1 << 39), content.writes()), (Held::Anything, 0));

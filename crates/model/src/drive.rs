@@ -8,7 +8,7 @@
 use workload::{Content, Op, OpKind};
 
 use crate::alias::Alias;
-use crate::content::Content as Kept;
+use crate::content::ContentMap as Kept;
 use crate::costs::Costs;
 use crate::fault::Faults;
 use crate::firmware::{Cores, MapCache, Partials};

@@ -1,5 +1,5 @@
 //! Records the content of a drive on request: the location of each write, and the data that a read
-//! returns. Addresses pass through the drive's faults and its counterfeit capacity; [`Content`]
+//! returns. Addresses pass through the drive's faults and its counterfeit capacity; [`ContentMap`]
 //! stores the result.
 
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use workload::Op;
 
 use crate::alias::Mapped;
-use crate::content::{Content, Held};
+use crate::content::{ContentMap, Held};
 use crate::drive::{Completion, Drive};
 use crate::fault::Landing;
 
@@ -64,6 +64,6 @@ impl Drive {
 
     /// Number of writes since the drive began to record content.
     pub fn writes_remembered(&self) -> u64 {
-        self.content.as_ref().map_or(0, Content::writes)
+        self.content.as_ref().map_or(0, ContentMap::writes)
     }
 }
