@@ -12,7 +12,7 @@ const PIECE: u64 = 2048;
 
 /// The result of reading a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum BlockContent {
     /// Zeros: never written, or discarded on a drive that returns zeros after a discard.
     Zeros,
     /// The data of the write with this number; the first is 1.
@@ -33,14 +33,14 @@ pub struct ContentMap {
 
 impl ContentMap {
     /// Content of a block.
-    pub fn held(&self, block: u64) -> Held {
+    pub fn held(&self, block: u64) -> BlockContent {
         if self.is_unkept(block) {
-            return Held::Anything;
+            return BlockContent::Anything;
         }
         let piece = self.pieces.get(&(block / PIECE));
         match piece.map_or(0, |p| p[(block % PIECE) as usize]) {
-            0 => Held::Zeros,
-            write => Held::Write(write),
+            0 => BlockContent::Zeros,
+            write => BlockContent::Write(write),
         }
     }
 
@@ -132,13 +132,22 @@ mod tests {
             content.write_unkept(&[Range { start, end: start + 50 }]);
         }
         assert_eq!(content.unkept, BTreeMap::from([(0, 200)]), "one range");
-        assert_eq!((content.held(15), content.held(199)), (Held::Anything, Held::Anything));
-        assert_eq!(content.held(200), Held::Zeros);
+        assert_eq!(
+            (content.held(15), content.held(199)),
+            (BlockContent::Anything, BlockContent::Anything)
+        );
+        assert_eq!(content.held(200), BlockContent::Zeros);
         content.write(&[Range { start: 90, end: 110 }]);
         let number = content.writes();
-        assert_eq!((content.held(89), content.held(90)), (Held::Anything, Held::Write(number)));
+        assert_eq!(
+            (content.held(89), content.held(90)),
+            (BlockContent::Anything, BlockContent::Write(number))
+        );
         content.discard(0..12, true);
-        assert_eq!((content.held(11), content.held(12)), (Held::Zeros, Held::Anything));
+        assert_eq!(
+            (content.held(11), content.held(12)),
+            (BlockContent::Zeros, BlockContent::Anything)
+        );
         content.write_unkept(&[Range { start: 12, end: 14 }]);
         assert_eq!(content.unkept, BTreeMap::from([(12, 90), (110, 200)]));
     }
@@ -157,9 +166,9 @@ mod tests {
         let mut content = ContentMap::default();
         content.discard(0..1 << 40, false);
         assert!(content.pieces.is_empty());
-        assert_eq!((content.held(1 << 39), content.writes()), (Held::Anything, 0));
+        assert_eq!((content.held(1 << 39), content.writes()), (BlockContent::Anything, 0));
         content.write(&[Range { start: 10, end: 20 }]);
         let held = [9, 10, 20].map(|block| content.held(block));
-        assert_eq!(held, [Held::Anything, Held::Write(1), Held::Anything]);
+        assert_eq!(held, [BlockContent::Anything, BlockContent::Write(1), BlockContent::Anything]);
     }
 }

@@ -44,7 +44,7 @@ mod spec;
 mod vary;
 
 pub use alias::{AliasKind, AliasSpec};
-pub use content::Held;
+pub use content::BlockContent;
 pub use declared::DeclaredSpec;
 pub use drive::{Completion, Drive, Status};
 pub use fault::{FaultKind, FaultSpec, Landing};

@@ -7,7 +7,7 @@ use std::ops::Range;
 use workload::Op;
 
 use crate::alias::Mapped;
-use crate::content::{ContentMap, Held};
+use crate::content::{BlockContent, ContentMap};
 use crate::drive::{Completion, Drive};
 use crate::fault::Landing;
 
@@ -18,7 +18,7 @@ impl Drive {
     }
 
     /// Submits a command like [`Drive::submit`], but does not record the content of a write: its
-    /// blocks then hold [`Held::Anything`].
+    /// blocks then hold [`BlockContent::Anything`].
     pub fn submit_unkept(&mut self, now: u64, op: &Op) -> Completion {
         self.forgetful = true;
         let completion = self.submit(now, op);
@@ -40,11 +40,11 @@ impl Drive {
     }
 
     /// Content of a logical block; `None` unless the drive records content.
-    pub fn held(&self, block: u64) -> Option<Held> {
+    pub fn held(&self, block: u64) -> Option<BlockContent> {
         let content = self.content.as_ref()?;
         Some(match self.alias.place(block) {
             Mapped::At(place) => content.held(place),
-            Mapped::Lost => Held::Anything,
+            Mapped::Lost => BlockContent::Anything,
         })
     }
 

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
-use model::{Drive, Held, Status};
+use model::{BlockContent, Drive, Status};
 use record::State;
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 use workload::{Op, OpKind, Region};
@@ -67,13 +67,13 @@ impl Stored {
         let size = u64::from(drive.block_bytes());
         for (number, block) in (offset / size..).zip(bytes.chunks_mut(size as usize)) {
             match (drive.held(number), self.blocks.get(&drive.place(number))) {
-                (Some(Held::Write(held)), Some((write, stored))) if held == *write => {
+                (Some(BlockContent::Write(held)), Some((write, stored))) if held == *write => {
                     block.copy_from_slice(stored);
                 }
-                (Some(Held::Write(held)), _)
+                (Some(BlockContent::Write(held)), _)
                     if self.stamped.read(drive.place(number), held, block) => {}
-                (None | Some(Held::Zeros), _) => block.fill(0),
-                (Some(Held::Write(held)), _) if self.is_zeroed(number * size, held) => {
+                (None | Some(BlockContent::Zeros), _) => block.fill(0),
+                (Some(BlockContent::Write(held)), _) if self.is_zeroed(number * size, held) => {
                     block.fill(0);
                 }
                 _ => {
@@ -99,7 +99,8 @@ impl Stored {
     /// Drops the bytes of blocks that the drive no longer contains. Runs of stamps are small and
     /// stay.
     fn retain_held(&mut self, drive: &Drive) {
-        self.blocks.retain(|number, (write, _)| drive.held(*number) == Some(Held::Write(*write)));
+        self.blocks
+            .retain(|number, (write, _)| drive.held(*number) == Some(BlockContent::Write(*write)));
     }
 
     /// Adds a request to those in flight.

@@ -2,7 +2,7 @@
 
 use crate::common::oracle::large;
 use crate::common::{Bench, MB, mean};
-use model::{Drive, DriveSpec, Held, Status};
+use model::{BlockContent, Drive, DriveSpec, Status};
 use workload::OpKind::{Discard, Read, Write};
 use workload::{Op, OpKind};
 
@@ -18,9 +18,9 @@ fn op(kind: OpKind, offset: u64, bytes: u32) -> Op {
 #[test]
 fn a_discarded_block_reads_as_described() {
     let cases = [
-        (("trim", "true"), ("discard.zeros", "true"), Held::Zeros),
-        (("trim", "true"), ("discard.zeros", "false"), Held::Anything),
-        (("trim", "false"), ("discard.zeros", "true"), Held::Write(1)),
+        (("trim", "true"), ("discard.zeros", "true"), BlockContent::Zeros),
+        (("trim", "true"), ("discard.zeros", "false"), BlockContent::Anything),
+        (("trim", "false"), ("discard.zeros", "true"), BlockContent::Write(1)),
     ];
     for (honoured, zeros, expected) in cases {
         let pairs = [("capacity", "4GiB"), honoured, zeros];
@@ -30,7 +30,7 @@ fn a_discarded_block_reads_as_described() {
         drive.submit(1_000_000, &op(Discard, 0, 65536));
         assert_eq!(drive.held(5), Some(expected), "{honoured:?} {zeros:?}");
         let mapped = drive.page_mapped().expect("page-mapped").map().mapped();
-        assert_eq!(mapped, if expected == Held::Write(1) { 16 } else { 0 });
+        assert_eq!(mapped, if expected == BlockContent::Write(1) { 16 } else { 0 });
     }
 }
 

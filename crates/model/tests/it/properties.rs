@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::common::written::{POLICIES, Written};
-use model::{Drive, DriveSpec, Held, Status};
+use model::{BlockContent, Drive, DriveSpec, Status};
 use proptest::prelude::*;
 use workload::{Op, OpKind};
 
@@ -82,7 +82,7 @@ fn check_mapping(drive: &Drive) {
 struct World {
     drive: Drive,
     /// Content of each block written or discarded.
-    naive: HashMap<u64, Held>,
+    naive: HashMap<u64, BlockContent>,
     writes: u64,
     now: u64,
     /// End of each command.
@@ -114,12 +114,12 @@ impl World {
         match kind {
             OpKind::Write => {
                 self.writes += 1;
-                self.naive.extend(blocks.map(|block| (block, Held::Write(self.writes))));
+                self.naive.extend(blocks.map(|block| (block, BlockContent::Write(self.writes))));
             }
             OpKind::Discard => {
                 let page = self.page_blocks;
                 let (from, to) = (blocks.start.div_ceil(page) * page, blocks.end / page * page);
-                self.naive.extend((from..to).map(|block| (block, Held::Zeros)));
+                self.naive.extend((from..to).map(|block| (block, BlockContent::Zeros)));
             }
             OpKind::Flush | OpKind::Read => {}
         }
