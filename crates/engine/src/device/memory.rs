@@ -21,11 +21,11 @@ use crate::sys::arena::Arena;
 
 /// The drive, shared by all queues and by the test.
 #[derive(Clone)]
-pub struct Memory(Arc<Mutex<Drive>>);
+pub struct Memory(Arc<Mutex<MemoryDrive>>);
 
 /// The drive's content and counters.
 #[derive(Default)]
-pub struct Drive {
+pub struct MemoryDrive {
     /// Its content.
     pub bytes: Vec<u8>,
     /// Its serial number: `MEM-1`, another if it was replaced, empty if it is gone.
@@ -78,11 +78,15 @@ impl Memory {
     /// A drive of zeros.
     pub fn new(bytes: usize) -> Memory {
         let serial = "MEM-1".to_string();
-        Memory(Arc::new(Mutex::new(Drive { bytes: vec![0; bytes], serial, ..Drive::default() })))
+        Memory(Arc::new(Mutex::new(MemoryDrive {
+            bytes: vec![0; bytes],
+            serial,
+            ..MemoryDrive::default()
+        })))
     }
 
     /// The drive, which tests inspect and change directly.
-    pub fn drive(&self) -> MutexGuard<'_, Drive> {
+    pub fn drive(&self) -> MutexGuard<'_, MemoryDrive> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,7 +102,7 @@ impl Memory {
     }
 }
 
-impl Drive {
+impl MemoryDrive {
     /// Reads content, with the flips.
     fn read(&mut self, at: usize, buffer: &mut [u8]) {
         buffer.copy_from_slice(&self.bytes[at..at + buffer.len()]);

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::{Drive, Flips, Machine, Memory, Options as EngineOptions};
+use engine::{Flips, Machine, Memory, MemoryDrive, Options as EngineOptions};
 use journal::{JournalDir, Rereads};
 use record::{FindingKind, Safety, TargetKind, VerdictKind};
 use rig::{Event, TargetInfo};
@@ -72,7 +72,7 @@ fn run(method: &str, seed: u64, flips: Option<Flips>) -> Run {
 fn run_on(
     method: &str,
     seed: u64,
-    faults: impl FnOnce(&mut Drive),
+    faults: impl FnOnce(&mut MemoryDrive),
 ) -> (Run, Result<(), MethodError>) {
     let dir = TempDir::new().expect("a directory");
     let memory = Memory::new(BYTES as usize);
