@@ -1,6 +1,6 @@
 //! A cache for one sector, read on first use.
 
-use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
+use crate::drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 
 #[derive(Clone)]
 pub(crate) struct Cache {
@@ -26,12 +26,16 @@ impl Cache {
     }
 
     /// Returns a sector of the drive.
-    pub fn get<D: Drive>(&mut self, drive: &mut D, sector: u64) -> Result<&[u8], Error<D::Error>> {
+    pub fn get<D: SectorDrive>(
+        &mut self,
+        drive: &mut D,
+        sector: u64,
+    ) -> Result<&[u8], Error<D::Error>> {
         Ok(self.get_mut(drive, sector)?)
     }
 
     /// Returns a sector of the drive for modification; [`Cache::put`] writes it.
-    pub fn get_mut<D: Drive>(
+    pub fn get_mut<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         sector: u64,
@@ -46,7 +50,7 @@ impl Cache {
     }
 
     /// Submits a write of the cached sector.
-    pub fn put<D: Drive>(&self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    pub fn put<D: SectorDrive>(&self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let size = drive.sector_bytes() as usize;
         match self.sector {
             Some(sector) => drive.submit(sector, &self.bytes[..size]).map_err(Error::Drive),

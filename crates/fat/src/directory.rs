@@ -5,7 +5,7 @@
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::cache::Cache;
-use crate::drive::{Drive, Error};
+use crate::drive::{Error, SectorDrive};
 use crate::exfat::{self, ENTRY};
 use crate::fat32;
 use crate::layout::{Kind, Link, VolumeLayout};
@@ -117,7 +117,7 @@ impl Cursor {
     }
 
     /// The entry at the position, in use or not; `None` after the last cluster.
-    pub fn peek<D: Drive>(
+    pub fn peek<D: SectorDrive>(
         &mut self,
         drive: &mut D,
     ) -> Result<Option<[u8; ENTRY]>, Error<D::Error>> {
@@ -132,7 +132,7 @@ impl Cursor {
     }
 
     /// Advances to the next entry.
-    pub fn advance<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    pub fn advance<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         self.position.index += 1;
         if self.position.index < self.layout.sector_bytes as usize / ENTRY {
             return Ok(());
@@ -141,7 +141,7 @@ impl Cursor {
     }
 
     /// Advances to the first entry of the next sector.
-    pub fn next_sector<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    pub fn next_sector<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let position = &mut self.position;
         (position.index, position.sector) = (0, position.sector + 1);
         if position.sector < self.layout.cluster_sectors() {
@@ -164,7 +164,7 @@ impl Cursor {
     }
 
     /// Whether a chain consists of consecutive clusters.
-    pub fn is_contiguous<D: Drive>(
+    pub fn is_contiguous<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         first: u32,
@@ -180,7 +180,7 @@ impl Cursor {
     }
 
     /// Returns the next file, directory or special entry.
-    pub fn next<D: Drive>(&mut self, drive: &mut D) -> Result<Found, Error<D::Error>> {
+    pub fn next<D: SectorDrive>(&mut self, drive: &mut D) -> Result<Found, Error<D::Error>> {
         while let Some(entry) = self.peek(drive)? {
             let place = self.place();
             if entry[0] == exfat::END {
@@ -203,7 +203,7 @@ impl Cursor {
     }
 
     /// Reads an exFAT entry set. A torn set ends before the first entry that does not belong to it.
-    fn set<D: Drive>(
+    fn set<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         file: &[u8; ENTRY],

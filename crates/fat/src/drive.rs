@@ -5,9 +5,9 @@ use core::fmt;
 /// Maximum sector size in bytes, the limit of both file systems.
 pub const SECTOR_BYTES_MAX: usize = 4096;
 
-/// A drive or a partition, in sectors. Writes become durable with the next [`Drive::flush`]; before
+/// A drive or a partition, in sectors. Writes become durable with the next [`SectorDrive::flush`]; before
 /// it, the drive can execute them in any order, and a power cut can lose any of them.
-pub trait Drive {
+pub trait SectorDrive {
     /// The error of the drive.
     type Error;
 

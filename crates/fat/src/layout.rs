@@ -2,7 +2,7 @@
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::cache::Cache;
-use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
+use crate::drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 
 /// A supported file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct VolumeLayout {
 
 impl VolumeLayout {
     /// Reads and checks the boot sector.
-    pub fn read<D: Drive>(drive: &mut D) -> Result<VolumeLayout, Error<D::Error>> {
+    pub fn read<D: SectorDrive>(drive: &mut D) -> Result<VolumeLayout, Error<D::Error>> {
         let size = drive.sector_bytes();
         if !size.is_power_of_two() || !(512..=SECTOR_BYTES_MAX as u32).contains(&size) {
             return Err(Error::Geometry("sectors are 512 to 4096 bytes"));
@@ -108,7 +108,7 @@ impl VolumeLayout {
     }
 
     /// Reads the FAT entry of a cluster, which tells where its chain continues.
-    pub(crate) fn follow<D: Drive>(
+    pub(crate) fn follow<D: SectorDrive>(
         &self,
         drive: &mut D,
         cache: &mut Cache,

@@ -3,7 +3,7 @@
 //!
 //! A recording never waits for metadata. Files are allocated as one run of clusters before their
 //! data arrive, so the recorder knows the next sector without I/O. The caller writes the data
-//! itself, and only metadata pass through this crate and [`Drive`].
+//! itself, and only metadata pass through this crate and [`SectorDrive`].
 //!
 //! No heap allocation, no dependency, no standard library. Long tables are written and checked in a
 //! buffer supplied by the caller. Sources: "exFAT file system specification" (Microsoft, 2019) and
@@ -30,7 +30,7 @@ mod table;
 
 pub use check::{Problem, check, check_room};
 pub use directory::DirectoryEntry;
-pub use drive::{Drive, Error, SECTOR_BYTES_MAX};
+pub use drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 pub use filecore::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore};
 pub use layout::{Kind, VolumeLayout};
 pub use mkfs::{FormatParameters, mkfs};

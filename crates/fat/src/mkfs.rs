@@ -2,7 +2,7 @@
 //! than an incomplete one.
 
 use crate::bytes::put_u32;
-use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
+use crate::drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 use crate::layout::{
     EXFAT_CLUSTERS_MAX, FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST, FIRST_CLUSTER, Kind,
     VolumeLayout,
@@ -59,7 +59,7 @@ const ALIGN_SMALL: u64 = 64 << 10;
 
 /// Makes a file system on a whole drive. `room` is the write buffer, at least one sector long; a
 /// larger buffer gives longer writes.
-pub fn mkfs<D: Drive>(
+pub fn mkfs<D: SectorDrive>(
     drive: &mut D,
     format: &FormatParameters<'_>,
     room: &mut [u8],
@@ -163,13 +163,13 @@ fn root_clusters(layout: &VolumeLayout, format: &FormatParameters<'_>) -> u32 {
 }
 
 /// Writes regions piece by piece.
-struct Writer<'d, D: Drive> {
+struct Writer<'d, D: SectorDrive> {
     drive: &'d mut D,
     room: &'d mut [u8],
     size: usize,
 }
 
-impl<D: Drive> Writer<'_, D> {
+impl<D: SectorDrive> Writer<'_, D> {
     /// Writes sectors in pieces. Each piece is zeroed, then passed to `fill` with its byte offset
     /// in the region.
     fn region(
@@ -225,7 +225,7 @@ impl<D: Drive> Writer<'_, D> {
     }
 }
 
-fn make_exfat<D: Drive>(
+fn make_exfat<D: SectorDrive>(
     writer: &mut Writer<'_, D>,
     layout: &VolumeLayout,
     format: &FormatParameters<'_>,
@@ -259,7 +259,7 @@ fn make_exfat<D: Drive>(
     Ok(())
 }
 
-fn boot_region<D: Drive>(
+fn boot_region<D: SectorDrive>(
     writer: &mut Writer<'_, D>,
     layout: &VolumeLayout,
     format: &FormatParameters<'_>,
@@ -280,7 +280,7 @@ fn boot_region<D: Drive>(
     Ok(())
 }
 
-fn make_fat32<D: Drive>(
+fn make_fat32<D: SectorDrive>(
     writer: &mut Writer<'_, D>,
     layout: &VolumeLayout,
     format: &FormatParameters<'_>,

@@ -2,7 +2,7 @@
 
 use crate::cache::Cache;
 use crate::directory::{Cursor, DirectoryEntry, Found};
-use crate::drive::{Drive, Error};
+use crate::drive::{Error, SectorDrive};
 use crate::layout::{Link, VolumeLayout};
 use crate::name::Name;
 
@@ -16,7 +16,7 @@ pub struct Volume {
 
 impl Volume {
     /// Opens a volume.
-    pub fn open<D: Drive>(drive: &mut D) -> Result<Volume, Error<D::Error>> {
+    pub fn open<D: SectorDrive>(drive: &mut D) -> Result<Volume, Error<D::Error>> {
         Ok(Volume { layout: VolumeLayout::read(drive)?, fat: Cache::new(), last: (0, 0, 0) })
     }
 
@@ -26,7 +26,7 @@ impl Volume {
     }
 
     /// Calls `each` for every file and directory in the root directory.
-    pub fn list<D: Drive>(
+    pub fn list<D: SectorDrive>(
         &self,
         drive: &mut D,
         mut each: impl FnMut(&DirectoryEntry),
@@ -42,7 +42,7 @@ impl Volume {
     }
 
     /// Returns the entry with the given name.
-    pub fn find<D: Drive>(
+    pub fn find<D: SectorDrive>(
         &self,
         drive: &mut D,
         name: &Name,
@@ -58,7 +58,7 @@ impl Volume {
 
     /// Reads from `offset` and returns the number of bytes that belong to the file. Offset and
     /// length must be multiples of the sector size. Bytes beyond the valid length are zeros.
-    pub fn read<D: Drive>(
+    pub fn read<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         file: &DirectoryEntry,
@@ -87,7 +87,7 @@ impl Volume {
     }
 
     /// Returns the cluster at an index in a file.
-    fn cluster<D: Drive>(
+    fn cluster<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         file: &DirectoryEntry,

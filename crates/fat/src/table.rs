@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use crate::bytes::{put_u32, u32_at};
 use crate::directory::{Cursor, Found, special_place};
-use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
+use crate::drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 use crate::exfat;
 use crate::fat32::LAST;
 use crate::layout::{FIRST_CLUSTER, Kind, Link, VolumeLayout};
@@ -33,7 +33,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// Opens the table and finds the longest free run.
-    pub fn open<D: Drive>(
+    pub fn open<D: SectorDrive>(
         drive: &mut D,
         layout: &VolumeLayout,
         room: &mut [u8],
@@ -74,7 +74,7 @@ impl Table {
 
     /// Allocates up to `clusters` from the run, and submits the table sectors. The caller must
     /// flush before anything refers to the clusters.
-    pub fn claim<D: Drive>(
+    pub fn claim<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         clusters: u32,
@@ -105,7 +105,7 @@ impl Table {
         Ok(taken)
     }
 
-    fn write_claim<D: Drive>(
+    fn write_claim<D: SectorDrive>(
         &self,
         drive: &mut D,
         taken: &Range<u32>,
@@ -132,7 +132,7 @@ impl Table {
 
     /// Frees the end of an allocation: the clusters in `gone`, which follow `kept` remaining ones.
     /// The directory must no longer refer to them.
-    pub fn release<D: Drive>(
+    pub fn release<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         gone: Range<u32>,
@@ -190,7 +190,7 @@ impl Table {
         (at / self.per_sector, at % self.per_sector)
     }
 
-    fn read<D: Drive>(
+    fn read<D: SectorDrive>(
         &self,
         drive: &mut D,
         cluster: u32,
@@ -236,7 +236,11 @@ impl Table {
         }
     }
 
-    fn scan<D: Drive>(&mut self, drive: &mut D, room: &mut [u8]) -> Result<(), Error<D::Error>> {
+    fn scan<D: SectorDrive>(
+        &mut self,
+        drive: &mut D,
+        room: &mut [u8],
+    ) -> Result<(), Error<D::Error>> {
         let size = self.layout.sector_bytes as usize;
         let most = (room.len() / size) as u64;
         if most == 0 {
@@ -274,7 +278,10 @@ impl Table {
 }
 
 /// The first cluster of the bitmap, which must be contiguous.
-fn bitmap_cluster<D: Drive>(drive: &mut D, layout: &VolumeLayout) -> Result<u32, Error<D::Error>> {
+fn bitmap_cluster<D: SectorDrive>(
+    drive: &mut D,
+    layout: &VolumeLayout,
+) -> Result<u32, Error<D::Error>> {
     let mut cursor = Cursor::root(layout);
     loop {
         match cursor.next(drive)? {

@@ -4,12 +4,12 @@ use super::{Check, Problem};
 use crate::bytes::{u16_at, u32_at};
 use crate::cache::Cache;
 use crate::directory::special_place;
-use crate::drive::{Drive, Error};
+use crate::drive::{Error, SectorDrive};
 use crate::exfat;
 use crate::layout::{FIRST_CLUSTER, Link};
 
 impl Check<'_> {
-    pub(super) fn exfat<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    pub(super) fn exfat<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let percent = self.boot(drive)?;
         self.chain(drive, self.layout.root_cluster, None)?;
         let (mut bitmap, mut upcase) = (false, false);
@@ -65,7 +65,7 @@ impl Check<'_> {
     }
 
     /// Checks both boot regions. Returns the stated percentage in use.
-    fn boot<D: Drive>(&mut self, drive: &mut D) -> Result<u8, Error<D::Error>> {
+    fn boot<D: SectorDrive>(&mut self, drive: &mut D) -> Result<u8, Error<D::Error>> {
         let (mut sector, mut copy) = (Cache::new(), Cache::new());
         for start in [0, exfat::BOOT_SECTORS] {
             let mut sum = 0;
@@ -99,7 +99,7 @@ impl Check<'_> {
     }
 
     /// Returns the checksum of a contiguous table that starts at a cluster.
-    fn upcase_sum<D: Drive>(
+    fn upcase_sum<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         first: u32,
@@ -117,7 +117,7 @@ impl Check<'_> {
         Ok(sum)
     }
 
-    fn bits_behind_end<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    fn bits_behind_end<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let clusters = self.layout.clusters;
         for cluster in (clusters..clusters.next_multiple_of(8)).map(|at| at + FIRST_CLUSTER) {
             if self.is_allocated(drive, cluster)? {

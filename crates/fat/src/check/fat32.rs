@@ -2,12 +2,12 @@
 
 use super::{Check, Problem};
 use crate::cache::Cache;
-use crate::drive::{Drive, Error};
+use crate::drive::{Error, SectorDrive};
 use crate::fat32;
 use crate::layout::Link;
 
 impl Check<'_> {
-    pub(super) fn fat32<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    pub(super) fn fat32<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let (mut sector, mut copy) = (Cache::new(), Cache::new());
         if sector.get(drive, 0)?[fat32::DIRTY_AT] & 1 != 0 {
             self.report(Problem::Dirty);
@@ -34,7 +34,7 @@ impl Check<'_> {
     }
 
     /// Whether a cluster is marked as bad.
-    fn is_marked_bad<D: Drive>(
+    fn is_marked_bad<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         cluster: u32,
@@ -46,7 +46,7 @@ impl Check<'_> {
         Ok(crate::bytes::u32_at(sector, (byte % size) as usize) & fat32::LAST == DEFECTIVE)
     }
 
-    fn compare_fats<D: Drive>(
+    fn compare_fats<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         first: &mut Cache,

@@ -9,7 +9,7 @@ mod fat32;
 
 use crate::cache::Cache;
 use crate::directory::{Cursor, DirectoryEntry, Found, Position};
-use crate::drive::{Drive, Error};
+use crate::drive::{Error, SectorDrive};
 use crate::exfat::bit;
 use crate::layout::{FIRST_CLUSTER, Kind, Link, VolumeLayout};
 
@@ -108,7 +108,7 @@ const DEPTH: usize = 16;
 
 /// Checks a volume and calls `report` for each problem. `room` must have at least [`check_room`]
 /// bytes.
-pub fn check<D: Drive>(
+pub fn check<D: SectorDrive>(
     drive: &mut D,
     room: &mut [u8],
     report: &mut dyn FnMut(Problem),
@@ -161,7 +161,7 @@ impl Check<'_> {
     }
 
     /// Visits every directory. Passes the root directory's `Special` entries to `special`.
-    fn walk<D: Drive>(
+    fn walk<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         mut special: impl FnMut(&mut Self, &mut D, &[u8; 32]) -> Result<(), Error<D::Error>>,
@@ -197,7 +197,7 @@ impl Check<'_> {
 
     /// Checks the clusters of a file or directory. Returns false if it has none, or bad or shared
     /// ones.
-    fn file<D: Drive>(
+    fn file<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         entry: &DirectoryEntry,
@@ -229,7 +229,7 @@ impl Check<'_> {
     }
 
     /// Checks a run of clusters. Returns false if any of them is shared.
-    fn run<D: Drive>(
+    fn run<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         first: u32,
@@ -248,7 +248,7 @@ impl Check<'_> {
 
     /// Checks a chain of clusters and compares its length with `needed`. Returns false if the chain
     /// is broken or shared.
-    fn chain<D: Drive>(
+    fn chain<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         first: u32,
@@ -290,7 +290,7 @@ impl Check<'_> {
     }
 
     /// Whether the bitmap marks a cluster as allocated. On FAT32, the chain itself does.
-    fn is_allocated<D: Drive>(
+    fn is_allocated<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         cluster: u32,
@@ -304,7 +304,7 @@ impl Check<'_> {
 
     /// Reports runs of allocated clusters that belong to no file. Returns the number of allocated
     /// clusters.
-    fn lost<D: Drive>(
+    fn lost<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         mut allocated: impl FnMut(&mut Self, &mut D, u32) -> Result<bool, Error<D::Error>>,

@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use super::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore, RECORD_AT, RECORD_BITS, ZONE_SPARE};
 use crate::bytes::{put, put_u16, put_u32};
-use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
+use crate::drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 
 /// Fragment identifiers: the space beyond the end of the disc; the map and the boot block.
 const BEYOND: u32 = 1;
@@ -35,7 +35,7 @@ impl Filecore {
     ///
     /// The drive failed, is too small or has another sector size, the allocation unit is smaller
     /// than a sector, or the disc is too small for its map.
-    pub fn format<D: Drive>(&self, drive: &mut D, name: &str) -> Result<(), Error<D::Error>> {
+    pub fn format<D: SectorDrive>(&self, drive: &mut D, name: &str) -> Result<(), Error<D::Error>> {
         let sector = u64::from(self.sector_bytes);
         if drive.sector_bytes() != self.sector_bytes || drive.sectors() * sector < self.bytes {
             return Err(Error::Geometry("the drive is too small or has another sector size"));
@@ -221,7 +221,7 @@ mod tests {
     /// A drive in memory: sector size, number of sectors, written sectors.
     struct Kept(u32, u64, BTreeMap<u64, Vec<u8>>);
 
-    impl Drive for Kept {
+    impl SectorDrive for Kept {
         type Error = core::convert::Infallible;
 
         fn sector_bytes(&self) -> u32 {

@@ -5,14 +5,14 @@ use super::{Open, Recorder, file_bytes};
 use crate::bytes::{put_u16, put_u32, u16_at};
 use crate::cache::Cache;
 use crate::directory::EntryLocation;
-use crate::drive::{Drive, Error};
+use crate::drive::{Error, SectorDrive};
 use crate::exfat::{self, ENTRY, SET};
 use crate::fat32;
 use crate::layout::Kind;
 
 impl Recorder {
     /// Shortens a file to the placed bytes, or removes it if there are none, and frees the rest.
-    pub(super) fn close<D: Drive>(
+    pub(super) fn close<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         open: &Open,
@@ -48,7 +48,7 @@ impl Recorder {
     }
 
     /// Marks the entries of a file as unused.
-    fn remove<D: Drive>(
+    fn remove<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         place: EntryLocation,
@@ -67,7 +67,7 @@ impl Recorder {
     }
 
     /// Allocates a file; its entry is written after a flush.
-    pub(super) fn allocate<D: Drive>(
+    pub(super) fn allocate<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         room: &mut [u8],
@@ -82,7 +82,7 @@ impl Recorder {
     /// Advances the end of the directory to a place where the entries of a file fit into one
     /// sector. Pads skipped entries, which must not end the directory. Fails if there is no such
     /// place or no further file number.
-    fn reserve_entry<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    fn reserve_entry<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let per_sector = self.layout.sector_bytes as usize / ENTRY;
         let place = self.end.place();
         let fits = self.layout.kind == Kind::Fat32 || place.index + SET / ENTRY <= per_sector;
@@ -101,7 +101,7 @@ impl Recorder {
     }
 
     /// Creates the next file in a cached directory sector, which the caller writes.
-    pub(super) fn begin<D: Drive>(
+    pub(super) fn begin<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         (first, clusters): (u32, u32),
@@ -131,7 +131,7 @@ impl Recorder {
     }
 
     /// Puts entries into a cached directory sector, and pads it if no further set fits.
-    pub(super) fn stage<D: Drive>(
+    pub(super) fn stage<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         place: EntryLocation,
@@ -165,7 +165,7 @@ impl Recorder {
     }
 
     /// Marks the volume as in use, or as clean with current counts.
-    pub(super) fn mark<D: Drive>(
+    pub(super) fn mark<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         dirty: bool,

@@ -26,7 +26,7 @@ use core::cmp::Ordering;
 
 use crate::cache::Cache;
 use crate::directory::{Cursor, DirectoryEntry, EntryLocation, Found};
-use crate::drive::{Drive, Error};
+use crate::drive::{Error, SectorDrive};
 use crate::exfat;
 use crate::layout::{Kind, VolumeLayout};
 use crate::name::Name;
@@ -147,7 +147,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// Opens a volume and marks it as in use. `room` is a buffer for tables of at least one sector.
-    pub fn open<D: Drive>(
+    pub fn open<D: SectorDrive>(
         drive: &mut D,
         recording: Recording,
         room: &mut [u8],
@@ -233,7 +233,7 @@ impl Recorder {
 
     /// Starts or continues a checkpoint if possible, without waiting. The caller must have
     /// submitted all its writes.
-    pub fn advance<D: Drive>(
+    pub fn advance<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         room: &mut [u8],
@@ -257,7 +257,7 @@ impl Recorder {
     /// that does not suffice. The caller must have submitted all its writes. Returns
     /// [`Error::Full`] or [`Error::DirectoryFull`] when space runs out; the recording so far is
     /// then durable.
-    pub fn sync<D: Drive>(
+    pub fn sync<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         room: &mut [u8],
@@ -281,7 +281,7 @@ impl Recorder {
 
     /// Ends the recording: shortens the open file to the placed bytes, frees the rest and marks the
     /// volume as clean. The caller must have submitted all its writes.
-    pub fn finish<D: Drive>(mut self, drive: &mut D) -> Result<Kept, Error<D::Error>> {
+    pub fn finish<D: SectorDrive>(mut self, drive: &mut D) -> Result<Kept, Error<D::Error>> {
         self.complete(drive)?;
         if self.at_risk() > 0 {
             self.begin_checkpoint(None);
@@ -342,7 +342,7 @@ impl Recorder {
     }
 
     /// Allocates the next file, unless it is allocated or there is no space.
-    fn claim<D: Drive>(
+    fn claim<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         room: &mut [u8],
@@ -373,7 +373,7 @@ impl Recorder {
     }
 
     /// Continues a checkpoint after a flush. If it is still under way, a flush must follow.
-    fn proceed<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    fn proceed<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let Some(mut now) = self.checkpoint.take() else { return Ok(()) };
         if !now.entered && self.enter(drive, &now)? {
             now.entered = true;
@@ -389,7 +389,7 @@ impl Recorder {
     }
 
     /// Writes the entries of a checkpoint. Returns whether there were any.
-    fn enter<D: Drive>(
+    fn enter<D: SectorDrive>(
         &mut self,
         drive: &mut D,
         checkpoint: &Checkpoint,
@@ -416,7 +416,7 @@ impl Recorder {
     }
 
     /// Waits until the checkpoint that is under way, if any, is complete.
-    fn complete<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+    fn complete<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         while self.checkpoint.is_some() {
             drive.flush().map_err(Error::Drive)?;
             self.proceed(drive)?;
@@ -446,7 +446,7 @@ mod tests {
 
     struct Memory(Vec<u8>);
 
-    impl Drive for Memory {
+    impl SectorDrive for Memory {
         type Error = Infallible;
 
         fn sector_bytes(&self) -> u32 {

@@ -4,7 +4,7 @@
 use std::io;
 
 use drive::partitions::Planned;
-use fat::{Drive, Filecore, FormatParameters, Kind};
+use fat::{Filecore, FormatParameters, Kind, SectorDrive};
 use journal::Storage;
 use workload::units;
 
@@ -154,7 +154,7 @@ impl Part<'_> {
     }
 }
 
-impl Drive for Part<'_> {
+impl SectorDrive for Part<'_> {
     type Error = io::Error;
 
     fn sector_bytes(&self) -> u32 {

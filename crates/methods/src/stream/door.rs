@@ -122,7 +122,7 @@ impl<'d, 's> Door<'d, 's> {
     }
 }
 
-impl fat::Drive for Door<'_, '_> {
+impl fat::SectorDrive for Door<'_, '_> {
     type Error = MethodError;
 
     fn sector_bytes(&self) -> u32 {

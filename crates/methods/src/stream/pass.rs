@@ -108,7 +108,7 @@ impl Take {
         }
         // Data in the drive's volatile buffer do not yet count as recorded.
         let mut door = Door::new(session, self.volume, &mut flight.traffic);
-        fat::Drive::flush(&mut door)?;
+        fat::SectorDrive::flush(&mut door)?;
         recording.tally = flight.traffic.tally;
         recording.elapsed_ns = session.elapsed_ns() - start_ns;
         Ok(recording)
@@ -259,7 +259,7 @@ impl Sink {
             },
             Sink::Plain(plain) => {
                 let goes_on = plain.flush_every.is_some() && plain.next != plain.flushed;
-                fat::Drive::flush(door)?;
+                fat::SectorDrive::flush(door)?;
                 plain.flushed = plain.next;
                 Ok(goes_on)
             }

@@ -203,7 +203,7 @@ fn reading_ahead_ends_with_the_volume() {
     let mut door = Door::new(&mut session, (sector, MIB), &mut traffic).reading_ahead();
     for left in [200, 3, 1] {
         let last = MIB / u64::from(sector) - left;
-        fat::Drive::read(&mut door, last, &mut vec![0; sector as usize]).expect("readable");
+        fat::SectorDrive::read(&mut door, last, &mut vec![0; sector as usize]).expect("readable");
     }
     drop(session);
     let ends: Vec<u64> = fake.door.reads.iter().map(|read| read.end()).collect();

@@ -8,7 +8,9 @@ use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::rc::Rc;
 
-use fat::{Drive, Kept, Kind, Name, Problem, Recorder, Recording, Step, Volume, VolumeLayout};
+use fat::{
+    Kept, Kind, Name, Problem, Recorder, Recording, SectorDrive, Step, Volume, VolumeLayout,
+};
 
 pub type Sectors = BTreeMap<u64, Rc<[u8]>>;
 
@@ -117,7 +119,7 @@ pub fn put(sectors: &mut Sectors, size: u32, sector: u64, bytes: &[u8]) {
     }
 }
 
-impl Drive for Disk {
+impl SectorDrive for Disk {
     type Error = String;
 
     fn sector_bytes(&self) -> u32 {
