@@ -5,7 +5,7 @@
 
 use workload::{OpKind, units};
 
-use crate::key::{CellKey, Clock, MetricKey, Order, Subject};
+use crate::key::{CellKey, LatencyKind, MetricKey, Order, Subject};
 use crate::run::Run;
 use crate::statistic::Statistic;
 
@@ -75,8 +75,8 @@ impl MetricKey {
     /// Appends the figure to its subject: `random 4 KiB reads, service time p99`.
     fn figure(&self, subject: String) -> String {
         let clock = self.clock.map(|clock| match clock {
-            Clock::Service => "service time",
-            Clock::Response => "response time",
+            LatencyKind::Service => "service time",
+            LatencyKind::Response => "response time",
         });
         let statistic = self.statistic.map(statistic);
         let figure: Vec<String> = clock.map(String::from).into_iter().chain(statistic).collect();

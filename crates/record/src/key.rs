@@ -110,22 +110,22 @@ impl fmt::Display for Subject {
 
 /// Which latency of an operation was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Clock {
+pub enum LatencyKind {
     /// Issue to completion.
     Service,
     /// Intended start to completion.
     Response,
 }
 
-impl Clock {
+impl LatencyKind {
     /// Both.
-    pub const ALL: [Clock; 2] = [Clock::Service, Clock::Response];
+    pub const ALL: [LatencyKind; 2] = [LatencyKind::Service, LatencyKind::Response];
 
     /// Its word in keys.
     pub const fn name(self) -> &'static str {
         match self {
-            Clock::Service => "service",
-            Clock::Response => "response",
+            LatencyKind::Service => "service",
+            LatencyKind::Response => "response",
         }
     }
 }
@@ -138,7 +138,7 @@ pub struct MetricKey {
     /// The op, for one part of a subject with several ops.
     pub op: Option<OpKind>,
     /// Service or response time, where both are possible.
-    pub clock: Option<Clock>,
+    pub clock: Option<LatencyKind>,
     /// The figure; `None`: the main one, such as the rate of a workload.
     pub statistic: Option<Statistic>,
     /// The original text, if spelled differently.
@@ -149,7 +149,7 @@ impl MetricKey {
     /// Parses a key; never fails.
     pub fn parse(text: &str) -> MetricKey {
         let (rest, statistic) = last_of(text, Statistic::ALL, |s| s.name());
-        let (rest, clock) = last_of(rest, &Clock::ALL, |c| c.name());
+        let (rest, clock) = last_of(rest, &LatencyKind::ALL, |c| c.name());
         let (rest, op) = last_of(rest, &OpKind::ALL, |k| k.name());
         let subject =
             CellKey::parse(rest).map_or_else(|| Subject::Named(rest.into()), Subject::Cell);
@@ -199,7 +199,7 @@ impl MetricKey {
 
     /// The same key with this clock.
     #[must_use]
-    pub fn clocked(self, clock: Clock) -> MetricKey {
+    pub fn clocked(self, clock: LatencyKind) -> MetricKey {
         MetricKey { clock: Some(clock), ..self.respelled() }
     }
 
@@ -221,7 +221,7 @@ impl MetricKey {
     pub fn owner(&self) -> String {
         let text = self.to_string();
         let (rest, _) = last_of(&text, Statistic::ALL, |s| s.name());
-        let (rest, _) = last_of(rest, &Clock::ALL, |c| c.name());
+        let (rest, _) = last_of(rest, &LatencyKind::ALL, |c| c.name());
         last_of(rest, &OpKind::ALL, |k| k.name()).0.to_string()
     }
 
@@ -297,7 +297,7 @@ impl fmt::Display for MetricKey {
         }
         let words = [
             self.op.map(OpKind::name),
-            self.clock.map(Clock::name),
+            self.clock.map(LatencyKind::name),
             self.statistic.map(Statistic::name),
         ];
         let subject = self.subject.to_string();
@@ -405,10 +405,13 @@ mod tests {
             ("throughput", ("", None, None, Some(Statistic::Throughput))),
             (
                 "read.service.p99",
-                ("", Some(OpKind::Read), Some(Clock::Service), Some(Statistic::P99)),
+                ("", Some(OpKind::Read), Some(LatencyKind::Service), Some(Statistic::P99)),
             ),
             ("sustain-fresh.cache", ("sustain-fresh", None, None, Some(Statistic::Cache))),
-            ("snia-dirth-t1-q1.response", ("snia-dirth-t1-q1", None, Some(Clock::Response), None)),
+            (
+                "snia-dirth-t1-q1.response",
+                ("snia-dirth-t1-q1", None, Some(LatencyKind::Response), None),
+            ),
             ("my.job.write.iops", ("my.job", Some(OpKind::Write), None, Some(Statistic::Iops))),
             ("seq-read", ("seq-read", None, None, None)),
             ("rand-read-4KiB-q", ("rand-read-4KiB-q", None, None, None)),
@@ -457,7 +460,7 @@ mod tests {
         let run = MetricKey::of_run(Statistic::Iops);
         assert_eq!(run.to_string(), "iops");
         assert_eq!(run.within("first").to_string(), "first.iops");
-        let times = key("").of_op(OpKind::Flush).clocked(Clock::Service).with(Statistic::Max);
+        let times = key("").of_op(OpKind::Flush).clocked(LatencyKind::Service).with(Statistic::Max);
         assert_eq!(times.to_string(), "flush.service.max");
         assert_eq!(key("a.max").of_op(OpKind::Read).to_string(), "a.read.max");
         assert_eq!(times.without_statistic().to_string(), "flush.service");
@@ -500,7 +503,7 @@ mod tests {
         fn keys_round_trip_through_text(
             subject in subject(),
             op in prop::option::of(prop::sample::select(OpKind::ALL.to_vec())),
-            clock in prop::option::of(prop::sample::select(Clock::ALL.to_vec())),
+            clock in prop::option::of(prop::sample::select(LatencyKind::ALL.to_vec())),
             statistic in prop::option::of(prop::sample::select(Statistic::ALL)),
         ) {
             let key = MetricKey { subject, op, clock, statistic, spelling: None };

@@ -40,7 +40,7 @@ pub use finding::{Evidence, Explained, Finding, IoErrors, Level, Verdict};
 pub use histogram::Histogram;
 pub use history::HistoryKey;
 pub use in_words::{Naming, capitalised};
-pub use key::{CellKey, Clock, MetricKey, Order, Subject, size_word};
+pub use key::{CellKey, LatencyKind, MetricKey, Order, Subject, size_word};
 pub use kind::{FindingKind, VerdictKind};
 pub use metric::{Covers, Metric, Unit};
 pub use metric_info::MetricInfo;

@@ -1,6 +1,6 @@
 //! The results of one execution of a workload.
 
-use record::{Clock, Finding, Histogram, IoErrors, Series, Statistic};
+use record::{Finding, Histogram, IoErrors, LatencyKind, Series, Statistic};
 use workload::OpKind;
 
 use crate::BackendKind;
@@ -33,9 +33,9 @@ impl KindStats {
     }
 
     /// Percentiles and maximum of the service time, and of the response time if there is one.
-    pub fn statistics(&self) -> impl Iterator<Item = (Clock, Statistic, u64)> {
-        let response = self.response.iter().map(|times| (Clock::Response, times));
-        let clocks = std::iter::once((Clock::Service, &self.service)).chain(response);
+    pub fn statistics(&self) -> impl Iterator<Item = (LatencyKind, Statistic, u64)> {
+        let response = self.response.iter().map(|times| (LatencyKind::Response, times));
+        let clocks = std::iter::once((LatencyKind::Service, &self.service)).chain(response);
         clocks.flat_map(|(clock, times)| times.statistics().map(move |(s, ns)| (clock, s, ns)))
     }
 }

@@ -1,8 +1,8 @@
 //! The results of a plan as metrics and latency profiles of a record.
 
 use record::{
-    Clock, LatencyProfile, Metric, MetricInfo, MetricKey, Order, Statistic, Unit, free_side_name,
-    is_in_operations, side_name,
+    LatencyKind, LatencyProfile, Metric, MetricInfo, MetricKey, Order, Statistic, Unit,
+    free_side_name, is_in_operations, side_name,
 };
 use workload::OpKind;
 
@@ -85,7 +85,7 @@ fn add_common(metrics: &mut Vec<Metric>, shown: &Shown<'_>, side: &ReportedSide<
     const COMMON: [Statistic; 4] =
         [Statistic::P50, Statistic::P99, Statistic::P999, Statistic::Max];
     for (clock, statistic, ns) in side.stats.statistics() {
-        if clock == Clock::Service && COMMON.contains(&statistic) {
+        if clock == LatencyKind::Service && COMMON.contains(&statistic) {
             let key = key.clone().with(statistic);
             metrics.push(Metric::single(key, Unit::Nanoseconds, ns as f64));
         }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Naming, Statistic, Unit};
+use record::{
+    Answer, Axis, Better, Chart, LatencyKind, Metric, MetricKey, Naming, Statistic, Unit,
+};
 use workload::units::{amount, decimal, latency};
 
 use script::Outcome;
@@ -25,12 +27,12 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
     let jobs = rates.iter().map(|m| m.key().owner()).collect::<BTreeSet<_>>().len();
     let subject = key.without_statistic();
     let time = |clock, statistic| subject.clone().clocked(clock).with(statistic);
-    let service = |statistic| time(Clock::Service, statistic);
+    let service = |statistic| time(LatencyKind::Service, statistic);
 
     let iops = draft.part(&subject, Statistic::Iops).filter(|_| sides.len() == 1);
     let iops = iops.map(|v| format!(", {} IOPS", count(v))).unwrap_or_default();
     let figures = sides.iter().map(|side| rate_of(side)).collect::<Vec<_>>().join(", ") + &iops;
-    let tail = draft.value(time(Clock::Response, Statistic::P99));
+    let tail = draft.value(time(LatencyKind::Response, Statistic::P99));
     let tail = tail.or(draft.value(service(Statistic::P99)));
     let operations = match sides.len() {
         _ if owner.is_empty() => " of operations".to_string(),
@@ -75,7 +77,11 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         .tile(&tile("Operations per second"), subject.clone().with(Statistic::Iops), Better::Higher)
         .tile(&tile("Median latency"), service(Statistic::P50), Better::Lower)
         .tile(&tile("p99 latency"), service(Statistic::P99), Better::Lower)
-        .tile(&tile("p99 from due time"), time(Clock::Response, Statistic::P99), Better::Lower)
+        .tile(
+            &tile("p99 from due time"),
+            time(LatencyKind::Response, Statistic::P99),
+            Better::Lower,
+        )
         .tile(&format!("Effective queue depth{of_job}"), depth, Better::Neither);
     let draft = if jobs > 1 { draft.chart(of_jobs(&rates)) } else { draft };
     draft.chart_of_column(lines).chart(bars).say(sentence, [continuation])

@@ -1,6 +1,6 @@
 //! A workload of a test, with its value in each round.
 
-use record::{Clock, Metric, MetricKey, Statistic, Unit, size_word};
+use record::{LatencyKind, Metric, MetricKey, Statistic, Unit, size_word};
 use rig::{Measurement, bound};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Workload};
 
@@ -172,7 +172,7 @@ impl Cell {
 
     /// Publishes the mean response time of the last round, nanoseconds.
     pub fn put_response(&self, session: &mut Session<'_>) {
-        let key = self.key().clocked(Clock::Response);
+        let key = self.key().clocked(LatencyKind::Response);
         session.put_value(key, Unit::Nanoseconds, self.response);
     }
 

@@ -5,7 +5,7 @@
 //! metrics.
 
 use maud::{Markup, html as markup};
-use record::{Answer, Clock, Level, Metric, MetricKey, Order, Run, Stamp, Statistic};
+use record::{Answer, LatencyKind, Level, Metric, MetricKey, Order, Run, Stamp, Statistic};
 
 use crate::describe;
 use crate::facts;
@@ -171,13 +171,13 @@ fn of_grid(grid: &Grid<'_>, run: &Run) -> Vec<SummaryTile> {
 
 /// The first metrics of a method without a grid.
 fn leading(run: &Run) -> Vec<SummaryTile> {
-    let times = |clock: Clock, statistic| MetricKey::of_run(statistic).clocked(clock);
+    let times = |clock: LatencyKind, statistic| MetricKey::of_run(statistic).clocked(clock);
     let order = [
         MetricKey::of_run(Statistic::Iops),
         MetricKey::of_run(Statistic::Throughput),
-        times(Clock::Response, Statistic::P99),
-        times(Clock::Service, Statistic::P99),
-        times(Clock::Service, Statistic::P50),
+        times(LatencyKind::Response, Statistic::P99),
+        times(LatencyKind::Service, Statistic::P99),
+        times(LatencyKind::Service, Statistic::P50),
         MetricKey::of_run(Statistic::EffectiveDepth),
     ];
     let metrics = order.iter().filter_map(|key| run.metric(&key.to_string()));
