@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
-use fat::{FormatParameters, Kind, Recorder, Volume, mkfs};
+use fat::{FormatParameters, Recorder, Volume, VolumeKind, mkfs};
 use fuzz::{Target, outcome};
 
 use disk::Disk;
@@ -54,16 +54,17 @@ thread_local! {
 }
 
 fn exfat(input: &[u8]) -> u64 {
-    EXFAT.with_borrow_mut(|clean| damaged(clean, Kind::Exfat, input))
+    EXFAT.with_borrow_mut(|clean| damaged(clean, VolumeKind::Exfat, input))
 }
 
 fn fat32(input: &[u8]) -> u64 {
-    FAT32.with_borrow_mut(|clean| damaged(clean, Kind::Fat32, input))
+    FAT32.with_borrow_mut(|clean| damaged(clean, VolumeKind::Fat32, input))
 }
 
 /// A clean volume with two files.
-fn volume(kind: Kind) -> Disk {
-    let (cluster, bytes) = if kind == Kind::Exfat { (4096, 8 << 20) } else { (512, 36 << 20) };
+fn volume(kind: VolumeKind) -> Disk {
+    let (cluster, bytes) =
+        if kind == VolumeKind::Exfat { (4096, 8 << 20) } else { (512, 36 << 20) };
     let (mut disk, mut room) = (Disk::new(512, bytes), vec![0; 64 << 10]);
     let format = FormatParameters { root_bytes: 4096, ..FormatParameters::new(kind, cluster) };
     mkfs(&mut disk, &format, &mut room).expect("a volume");
@@ -78,7 +79,7 @@ fn volume(kind: Kind) -> Disk {
 
 /// Damages a volume, then reads and checks it. The input is a list of damages of 8 bytes: which
 /// written sector, the offset in it, the number of bytes, and up to four new bytes.
-fn damaged(clean: &mut Option<Disk>, kind: Kind, input: &[u8]) -> u64 {
+fn damaged(clean: &mut Option<Disk>, kind: VolumeKind, input: &[u8]) -> u64 {
     let mut disk = clean.get_or_insert_with(|| volume(kind)).clone();
     let sectors: Vec<u64> = disk.sectors.keys().copied().collect();
     for damage in input.chunks_exact(8) {

@@ -8,7 +8,7 @@ use crate::cache::Cache;
 use crate::drive::{Error, SectorDrive};
 use crate::exfat::{self, ENTRY};
 use crate::fat32;
-use crate::layout::{Kind, Link, VolumeLayout};
+use crate::layout::{Link, VolumeKind, VolumeLayout};
 use crate::name::Name;
 
 /// A file or a directory.
@@ -186,14 +186,14 @@ impl Cursor {
             if entry[0] == exfat::END {
                 break;
             }
-            if self.layout.kind == Kind::Exfat && entry[0] == exfat::FILE {
+            if self.layout.kind == VolumeKind::Exfat && entry[0] == exfat::FILE {
                 return self.set(drive, &entry, place);
             }
             self.advance(drive)?;
             let item = match self.layout.kind {
-                Kind::Exfat if entry[0] & exfat::IN_USE != 0 => Some(Found::Special(entry)),
-                Kind::Exfat => None,
-                Kind::Fat32 => short(&entry, place),
+                VolumeKind::Exfat if entry[0] & exfat::IN_USE != 0 => Some(Found::Special(entry)),
+                VolumeKind::Exfat => None,
+                VolumeKind::Fat32 => short(&entry, place),
             };
             if let Some(item) = item {
                 return Ok(item);

@@ -6,7 +6,7 @@ use crate::drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 
 /// A supported file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum VolumeKind {
     /// exFAT: a bitmap of clusters, files of any size without a chain.
     Exfat,
     /// FAT32: files of less than 4 GiB, each with a chain.
@@ -27,7 +27,7 @@ pub(crate) const EXFAT_CLUSTERS_MAX: u32 = 0xffff_fff5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VolumeLayout {
     /// The file system.
-    pub kind: Kind,
+    pub kind: VolumeKind,
     /// Sector size in bytes.
     pub sector_bytes: u32,
     /// Cluster size in bytes.
@@ -98,8 +98,8 @@ impl VolumeLayout {
     pub fn file_bytes_max(&self) -> u64 {
         let cluster = u64::from(self.cluster_bytes);
         match self.kind {
-            Kind::Exfat => u64::from(self.clusters) * cluster,
-            Kind::Fat32 => u64::from(u32::MAX) / cluster * cluster,
+            VolumeKind::Exfat => u64::from(self.clusters) * cluster,
+            VolumeKind::Fat32 => u64::from(u32::MAX) / cluster * cluster,
         }
     }
 
@@ -124,8 +124,8 @@ impl VolumeLayout {
     /// The meaning of a FAT entry.
     pub(crate) fn link(&self, entry: u32) -> Link {
         let (entry, last) = match self.kind {
-            Kind::Exfat => (entry, entry == u32::MAX),
-            Kind::Fat32 => (entry & 0x0fff_ffff, entry & 0x0fff_ffff >= 0x0fff_fff8),
+            VolumeKind::Exfat => (entry, entry == u32::MAX),
+            VolumeKind::Fat32 => (entry & 0x0fff_ffff, entry & 0x0fff_ffff >= 0x0fff_fff8),
         };
         match entry {
             _ if last => Link::Last,
@@ -172,7 +172,7 @@ fn exfat(boot: &[u8]) -> Result<VolumeLayout, &'static str> {
         return Err("it has more than one FAT (TexFAT)");
     }
     let layout = VolumeLayout {
-        kind: Kind::Exfat,
+        kind: VolumeKind::Exfat,
         sector_bytes: 1 << sector_shift,
         cluster_bytes: 1 << (sector_shift + cluster_shift),
         sectors: u64_at(boot, 72),
@@ -204,7 +204,7 @@ fn fat32(boot: &[u8]) -> Result<VolumeLayout, &'static str> {
         return Err("neither exFAT nor FAT32");
     }
     let layout = VolumeLayout {
-        kind: Kind::Fat32,
+        kind: VolumeKind::Fat32,
         sector_bytes,
         cluster_bytes: sector_bytes * per_cluster,
         sectors,

@@ -32,7 +32,7 @@ pub use check::{Problem, check, check_room};
 pub use directory::DirectoryEntry;
 pub use drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 pub use filecore::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore};
-pub use layout::{Kind, VolumeLayout};
+pub use layout::{VolumeKind, VolumeLayout};
 pub use mkfs::{FormatParameters, mkfs};
 pub use name::Name;
 pub use reader::Volume;

@@ -4,7 +4,7 @@
 use crate::bytes::put_u32;
 use crate::drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 use crate::layout::{
-    EXFAT_CLUSTERS_MAX, FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST, FIRST_CLUSTER, Kind,
+    EXFAT_CLUSTERS_MAX, FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST, FIRST_CLUSTER, VolumeKind,
     VolumeLayout,
 };
 use crate::{exfat, fat32};
@@ -13,7 +13,7 @@ use crate::{exfat, fat32};
 #[derive(Clone, Copy, Debug)]
 pub struct FormatParameters<'a> {
     /// The file system.
-    pub kind: Kind,
+    pub kind: VolumeKind,
     /// Cluster size in bytes: a power of two of at least the sector size, up to 32 MiB on exFAT and
     /// 128 sectors on FAT32.
     pub cluster_bytes: u32,
@@ -30,7 +30,7 @@ pub struct FormatParameters<'a> {
 
 impl FormatParameters<'_> {
     /// Parameters with a root directory for 1,280 recordings.
-    pub const fn new(kind: Kind, cluster_bytes: u32) -> FormatParameters<'static> {
+    pub const fn new(kind: VolumeKind, cluster_bytes: u32) -> FormatParameters<'static> {
         let (label, serial, root_bytes) = ("RECORDER", 0x5d1a_0001, 128 << 10);
         FormatParameters { kind, cluster_bytes, label, serial, root_bytes, offset_sectors: 0 }
     }
@@ -74,8 +74,8 @@ pub fn mkfs<D: SectorDrive>(
     writer.region(0, 1, |_, _| {})?;
     writer.drive.flush().map_err(Error::Drive)?;
     match format.kind {
-        Kind::Exfat => make_exfat(&mut writer, &layout, format)?,
-        Kind::Fat32 => make_fat32(&mut writer, &layout, format)?,
+        VolumeKind::Exfat => make_exfat(&mut writer, &layout, format)?,
+        VolumeKind::Fat32 => make_fat32(&mut writer, &layout, format)?,
     }
     Ok(layout)
 }
@@ -88,39 +88,39 @@ fn plan(
 ) -> Result<VolumeLayout, &'static str> {
     let (size, cluster) = (u64::from(sector_bytes), u64::from(format.cluster_bytes));
     let most = match format.kind {
-        Kind::Exfat => 32 << 20,
-        Kind::Fat32 => 128 * size,
+        VolumeKind::Exfat => 32 << 20,
+        VolumeKind::Fat32 => 128 * size,
     };
     if !cluster.is_power_of_two() || !(size..=most).contains(&cluster) {
         return Err("the cluster size is not a power of two within this file system's range");
     }
-    if format.kind == Kind::Fat32 && sectors > u64::from(u32::MAX) {
+    if format.kind == VolumeKind::Fat32 && sectors > u64::from(u32::MAX) {
         return Err("FAT32 has 32-bit sector numbers: at most 2 TiB with 512-byte sectors");
     }
     let align = if sectors * size >= LARGE { ALIGN } else { ALIGN_SMALL };
     let (per_align, per_cluster) = (align / size, cluster / size);
     let heap_align = per_align.max(per_cluster);
-    let copies: u64 = if format.kind == Kind::Fat32 { 2 } else { 1 };
+    let copies: u64 = if format.kind == VolumeKind::Fat32 { 2 } else { 1 };
     let entries = sectors / per_cluster + 2;
     let fat_sectors = (entries * 4).div_ceil(size);
     let (fat_sector, heap_sector) = match format.kind {
-        Kind::Exfat => {
+        VolumeKind::Exfat => {
             let fat = (2 * exfat::BOOT_SECTORS).next_multiple_of(per_align);
             (fat, (fat + fat_sectors).next_multiple_of(heap_align))
         }
         // FAT32 allows no gap between its FATs and the clusters: the reserved sectors are the
         // padding.
-        Kind::Fat32 => {
+        VolumeKind::Fat32 => {
             let heap = (fat32::RESERVED + copies * fat_sectors).next_multiple_of(per_align);
             (heap - copies * fat_sectors, heap)
         }
     };
     let clusters = sectors.saturating_sub(heap_sector) / per_cluster;
     let (least, most) = match format.kind {
-        Kind::Exfat => (8, EXFAT_CLUSTERS_MAX),
-        Kind::Fat32 => (FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST),
+        VolumeKind::Exfat => (8, EXFAT_CLUSTERS_MAX),
+        VolumeKind::Fat32 => (FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST),
     };
-    if fat_sector > u64::from(u16::MAX) && format.kind == Kind::Fat32 {
+    if fat_sector > u64::from(u16::MAX) && format.kind == VolumeKind::Fat32 {
         return Err("the clusters cannot be aligned");
     }
     match clusters {
@@ -140,7 +140,7 @@ fn plan(
         clusters: clusters as u32,
         root_cluster: FIRST_CLUSTER,
     };
-    if format.kind == Kind::Exfat {
+    if format.kind == VolumeKind::Exfat {
         layout.root_cluster += bitmap_clusters(&layout) + 1;
     }
     let used = layout.root_cluster - FIRST_CLUSTER + root_clusters(&layout, format);

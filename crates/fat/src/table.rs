@@ -11,7 +11,7 @@ use crate::directory::{Cursor, Found, special_place};
 use crate::drive::{Error, SECTOR_BYTES_MAX, SectorDrive};
 use crate::exfat;
 use crate::fat32::LAST;
-use crate::layout::{FIRST_CLUSTER, Kind, Link, VolumeLayout};
+use crate::layout::{FIRST_CLUSTER, Link, VolumeKind, VolumeLayout};
 
 type Sector = [u8; SECTOR_BYTES_MAX];
 
@@ -40,8 +40,8 @@ impl Table {
     ) -> Result<Table, Error<D::Error>> {
         let size = u64::from(layout.sector_bytes);
         let (start, per_sector) = match layout.kind {
-            Kind::Exfat => (layout.sector_of(bitmap_cluster(drive, layout)?), size * 8),
-            Kind::Fat32 => (layout.fat_sector, size / 4),
+            VolumeKind::Exfat => (layout.sector_of(bitmap_cluster(drive, layout)?), size * 8),
+            VolumeKind::Fat32 => (layout.fat_sector, size / 4),
         };
         let empty = [0; SECTOR_BYTES_MAX];
         let mut table = Table {
@@ -140,7 +140,7 @@ impl Table {
     ) -> Result<(), Error<D::Error>> {
         let mut from = gone.start;
         // End the chain before freeing the clusters after it.
-        if self.layout.kind == Kind::Fat32 && kept > 0 {
+        if self.layout.kind == VolumeKind::Fat32 && kept > 0 {
             from -= 1;
         }
         let mut first = true;
@@ -171,8 +171,8 @@ impl Table {
 
     fn copies(&self) -> u64 {
         match self.layout.kind {
-            Kind::Exfat => 1,
-            Kind::Fat32 => u64::from(self.layout.fats),
+            VolumeKind::Exfat => 1,
+            VolumeKind::Fat32 => u64::from(self.layout.fats),
         }
     }
 
@@ -184,8 +184,8 @@ impl Table {
     /// Table sector of a cluster, and its index within that sector.
     fn place(&self, cluster: u32) -> (u64, u64) {
         let at = match self.layout.kind {
-            Kind::Exfat => u64::from(cluster.saturating_sub(FIRST_CLUSTER)),
-            Kind::Fat32 => u64::from(cluster),
+            VolumeKind::Exfat => u64::from(cluster.saturating_sub(FIRST_CLUSTER)),
+            VolumeKind::Fat32 => u64::from(cluster),
         };
         (at / self.per_sector, at % self.per_sector)
     }
@@ -211,8 +211,8 @@ impl Table {
             _ => bytes.fill(0),
         }
         let offset = match self.layout.kind {
-            Kind::Exfat => u64::from(FIRST_CLUSTER),
-            Kind::Fat32 => 0,
+            VolumeKind::Exfat => u64::from(FIRST_CLUSTER),
+            VolumeKind::Fat32 => 0,
         };
         let first = (sector * self.per_sector + offset).max(u64::from(taken.start));
         let end = ((sector + 1) * self.per_sector + offset).min(u64::from(taken.end));
@@ -227,8 +227,8 @@ impl Table {
     fn set(&self, bytes: &mut [u8], cluster: u32, value: u32) {
         let (_, index) = self.place(cluster);
         match self.layout.kind {
-            Kind::Fat32 => put_u32(bytes, index as usize * 4, value),
-            Kind::Exfat => {
+            VolumeKind::Fat32 => put_u32(bytes, index as usize * 4, value),
+            VolumeKind::Exfat => {
                 let Some(byte) = bytes.get_mut(index as usize / 8) else { return };
                 let mask = 1 << (index % 8);
                 *byte = if value == 0 { *byte & !mask } else { *byte | mask };
@@ -271,8 +271,8 @@ impl Table {
 
     fn is_free(&self, piece: &[u8], index: u64) -> bool {
         match self.layout.kind {
-            Kind::Exfat => piece[index as usize / 8] >> (index % 8) & 1 == 0,
-            Kind::Fat32 => self.layout.link(u32_at(piece, index as usize * 4)) == Link::Free,
+            VolumeKind::Exfat => piece[index as usize / 8] >> (index % 8) & 1 == 0,
+            VolumeKind::Fat32 => self.layout.link(u32_at(piece, index as usize * 4)) == Link::Free,
         }
     }
 }

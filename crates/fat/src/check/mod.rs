@@ -11,7 +11,7 @@ use crate::cache::Cache;
 use crate::directory::{Cursor, DirectoryEntry, Found, Position};
 use crate::drive::{Error, SectorDrive};
 use crate::exfat::bit;
-use crate::layout::{FIRST_CLUSTER, Kind, Link, VolumeLayout};
+use crate::layout::{FIRST_CLUSTER, Link, VolumeKind, VolumeLayout};
 
 /// An inconsistency. Clusters and sectors are numbered within the volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +119,8 @@ pub fn check<D: SectorDrive>(
     let mut check =
         Check { layout, used, report, fat: Cache::new(), table: Cache::new(), bitmap_sector: None };
     match layout.kind {
-        Kind::Exfat => check.exfat(drive)?,
-        Kind::Fat32 => check.fat32(drive)?,
+        VolumeKind::Exfat => check.exfat(drive)?,
+        VolumeKind::Fat32 => check.fat32(drive)?,
     }
     Ok(layout)
 }
@@ -211,7 +211,7 @@ impl Check<'_> {
         }
         let needed = self.layout.clusters_for(entry.bytes);
         // A FAT32 directory has no size field; its chain determines the size.
-        let open_end = entry.directory && self.layout.kind == Kind::Fat32;
+        let open_end = entry.directory && self.layout.kind == VolumeKind::Fat32;
         if first == 0 && needed == 0 && !open_end {
             return Ok(false);
         }
@@ -332,7 +332,7 @@ impl Check<'_> {
         // Lost clusters right after a file are excess clusters of a file without a chain.
         let after_file = cluster > FIRST_CLUSTER && self.is_used(cluster - 1);
         self.report(match self.layout.kind {
-            Kind::Exfat if after_file => Problem::LongerThanFile { cluster, count },
+            VolumeKind::Exfat if after_file => Problem::LongerThanFile { cluster, count },
             _ => Problem::Lost { cluster, count },
         });
     }

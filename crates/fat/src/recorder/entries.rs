@@ -8,7 +8,7 @@ use crate::directory::EntryLocation;
 use crate::drive::{Error, SectorDrive};
 use crate::exfat::{self, ENTRY, SET};
 use crate::fat32;
-use crate::layout::Kind;
+use crate::layout::VolumeKind;
 
 impl Recorder {
     /// Shortens a file to the placed bytes, or removes it if there are none, and frees the rest.
@@ -19,16 +19,16 @@ impl Recorder {
     ) -> Result<(), Error<D::Error>> {
         let clusters = self.layout.clusters_for(open.placed) as u32;
         let time = self.recording.time;
-        let whole = self.layout.kind == Kind::Fat32 && open.placed == open.bytes;
+        let whole = self.layout.kind == VolumeKind::Fat32 && open.placed == open.bytes;
         if !whole {
             let slot = match (clusters, self.layout.kind) {
                 (0, kind) => self.remove(drive, open.place, kind)?,
-                (_, Kind::Exfat) => {
+                (_, VolumeKind::Exfat) => {
                     let set =
                         exfat::file_set(&open.name, open.first, open.placed, open.placed, time);
                     self.stage(drive, open.place, &set)?
                 }
-                (_, Kind::Fat32) => {
+                (_, VolumeKind::Fat32) => {
                     let bytes = open.placed as u32;
                     let entry = fat32::file_entry(&open.name, open.first, bytes, time);
                     self.stage(drive, open.place, &entry)?
@@ -52,13 +52,13 @@ impl Recorder {
         &mut self,
         drive: &mut D,
         place: EntryLocation,
-        kind: Kind,
+        kind: VolumeKind,
     ) -> Result<usize, Error<D::Error>> {
         let slot = self.slot(place.sector);
         let bytes = self.sectors[slot].get_mut(drive, place.sector)?;
         match kind {
-            Kind::Fat32 => bytes[place.index * ENTRY] = fat32::DELETED,
-            Kind::Exfat => {
+            VolumeKind::Fat32 => bytes[place.index * ENTRY] = fat32::DELETED,
+            VolumeKind::Exfat => {
                 let set = &mut bytes[place.index * ENTRY..][..SET];
                 set.chunks_exact_mut(ENTRY).for_each(|entry| entry[0] &= !exfat::IN_USE);
             }
@@ -85,7 +85,7 @@ impl Recorder {
     fn reserve_entry<D: SectorDrive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let per_sector = self.layout.sector_bytes as usize / ENTRY;
         let place = self.end.place();
-        let fits = self.layout.kind == Kind::Fat32 || place.index + SET / ENTRY <= per_sector;
+        let fits = self.layout.kind == VolumeKind::Fat32 || place.index + SET / ENTRY <= per_sector;
         if !fits {
             let slot = self.slot(place.sector);
             let bytes = self.sectors[slot].get_mut(drive, place.sector)?;
@@ -110,16 +110,16 @@ impl Recorder {
         let bytes = u64::from(clusters) * u64::from(self.layout.cluster_bytes);
         let (place, time) = (self.end.place(), self.recording.time);
         let slot = match self.layout.kind {
-            Kind::Exfat => {
+            VolumeKind::Exfat => {
                 let set = exfat::file_set(&name, first, 0, bytes, time);
                 self.stage(drive, place, &set)?
             }
-            Kind::Fat32 => {
+            VolumeKind::Fat32 => {
                 let entry = fat32::file_entry(&name, first, bytes as u32, time);
                 self.stage(drive, place, &entry)?
             }
         };
-        let entries = if self.layout.kind == Kind::Exfat { SET / ENTRY } else { 1 };
+        let entries = if self.layout.kind == VolumeKind::Exfat { SET / ENTRY } else { 1 };
         for _ in 0..entries {
             self.end.advance(drive)?;
         }
@@ -146,7 +146,7 @@ impl Recorder {
         let (from, per_sector) = (place.index * ENTRY, bytes.len() / ENTRY);
         bytes[from..from + entries.len()].copy_from_slice(entries);
         let next = place.index + entries.len() / ENTRY;
-        let set = self.layout.kind == Kind::Exfat;
+        let set = self.layout.kind == VolumeKind::Exfat;
         if set && next + SET / ENTRY > per_sector && next < per_sector {
             pad(bytes, next);
         }
@@ -172,7 +172,7 @@ impl Recorder {
     ) -> Result<(), Error<D::Error>> {
         let mut sector = Cache::new();
         let (clusters, free) = (self.layout.clusters, self.table.free());
-        if self.layout.kind == Kind::Fat32 {
+        if self.layout.kind == VolumeKind::Fat32 {
             let bytes = sector.get_mut(drive, fat32::INFO_SECTOR)?;
             if fat32::info_free(bytes).is_some() {
                 put_u32(bytes, fat32::FREE_AT, if dirty { fat32::UNKNOWN } else { free });
@@ -182,13 +182,13 @@ impl Recorder {
         }
         let boot = sector.get_mut(drive, 0)?;
         match self.layout.kind {
-            Kind::Exfat => {
+            VolumeKind::Exfat => {
                 let flags = u16_at(boot, exfat::FLAGS_AT) & !exfat::DIRTY;
                 put_u16(boot, exfat::FLAGS_AT, flags | if dirty { exfat::DIRTY } else { 0 });
                 let used = u64::from(clusters - free.min(clusters)) * 100 / u64::from(clusters);
                 boot[exfat::PERCENT_AT] = if dirty { 0xff } else { used as u8 };
             }
-            Kind::Fat32 => boot[fat32::DIRTY_AT] = u8::from(dirty),
+            VolumeKind::Fat32 => boot[fat32::DIRTY_AT] = u8::from(dirty),
         }
         sector.put(drive)?;
         drive.flush().map_err(Error::Drive)

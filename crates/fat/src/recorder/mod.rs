@@ -28,7 +28,7 @@ use crate::cache::Cache;
 use crate::directory::{Cursor, DirectoryEntry, EntryLocation, Found};
 use crate::drive::{Error, SectorDrive};
 use crate::exfat;
-use crate::layout::{Kind, VolumeLayout};
+use crate::layout::{VolumeKind, VolumeLayout};
 use crate::name::Name;
 use crate::table::Table;
 
@@ -170,7 +170,7 @@ impl Recorder {
             sectors[0].get(drive, end.place().sector)?;
         }
         let risk_max = match (layout.kind, recording.checkpoint_bytes) {
-            (Kind::Exfat, Some(bytes)) => bytes.min(file_bytes(&layout, &recording)),
+            (VolumeKind::Exfat, Some(bytes)) => bytes.min(file_bytes(&layout, &recording)),
             _ => file_bytes(&layout, &recording),
         };
         let mut recorder = Recorder {
@@ -363,7 +363,7 @@ impl Recorder {
     fn begin_checkpoint(&mut self, claimed: Option<(u32, u32)>) {
         let bytes = self.open.map_or(0, |open| open.placed);
         let is_full = self.open.is_some_and(|open| open.placed == open.bytes);
-        let lasts = !is_full && self.layout.kind == Kind::Exfat;
+        let lasts = !is_full && self.layout.kind == VolumeKind::Exfat;
         let kept = Kept {
             files: self.files - u32::from(self.open.is_some() && !is_full),
             open_bytes: if lasts { bytes } else { 0 },
@@ -397,7 +397,7 @@ impl Recorder {
         let mut changed = [false; 2];
         for file in [self.previous, self.open].into_iter().flatten() {
             let valid = checkpoint.covers(&file);
-            if self.layout.kind == Kind::Exfat && valid > file.entered {
+            if self.layout.kind == VolumeKind::Exfat && valid > file.entered {
                 let Open { name, first, bytes, place, .. } = file;
                 let set = exfat::file_set(&name, first, valid, bytes, self.recording.time);
                 changed[self.stage(drive, place, &set)?] = true;
@@ -475,7 +475,7 @@ mod tests {
     /// A recorder that may have 64 KiB at risk, after 128 KiB; checks it after `change`.
     fn record(change: impl FnOnce(&mut Recorder, &mut Open)) {
         let (mut drive, mut room) = (Memory(std::vec![0; 8 << 20]), std::vec![0; 4096]);
-        mkfs(&mut drive, &FormatParameters::new(Kind::Exfat, 4096), &mut room).expect("fits");
+        mkfs(&mut drive, &FormatParameters::new(VolumeKind::Exfat, 4096), &mut room).expect("fits");
         let recording = Recording {
             name: Name::new("REC", "BIN").expect("a name"),
             file_bytes: 1 << 20,

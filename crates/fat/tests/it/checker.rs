@@ -4,13 +4,16 @@
 use std::os::unix::fs::FileExt as _;
 
 use crate::common::{Dice, Disk, fsck, problems, record, recording};
-use fat::{DirectoryEntry, FormatParameters, Kind, Problem, Recorder, Volume, VolumeLayout, mkfs};
+use fat::{
+    DirectoryEntry, FormatParameters, Problem, Recorder, Volume, VolumeKind, VolumeLayout, mkfs,
+};
 
 const MIB: u64 = 1 << 20;
 
 /// A clean volume with two files of two clusters each.
-fn volume(kind: Kind) -> Disk {
-    let (cluster, bytes) = if kind == Kind::Exfat { (4096, 8 * MIB) } else { (512, 36 * MIB) };
+fn volume(kind: VolumeKind) -> Disk {
+    let (cluster, bytes) =
+        if kind == VolumeKind::Exfat { (4096, 8 * MIB) } else { (512, 36 * MIB) };
     let mut disk = Disk::new(512, bytes);
     let mut room = vec![0; 64 << 10];
     let format = FormatParameters { root_bytes: 4096, ..FormatParameters::new(kind, cluster) };
@@ -38,7 +41,7 @@ fn layout(disk: &mut Disk) -> VolumeLayout {
 /// The first sector of the root directory, and the offset of a file's entry set in it.
 fn set_of(disk: &mut Disk, file: usize) -> (u64, usize) {
     let layout = layout(disk);
-    let before = if layout.kind == Kind::Exfat { 3 + 3 * file } else { 1 + file };
+    let before = if layout.kind == VolumeKind::Exfat { 3 + 3 * file } else { 1 + file };
     (layout.sector_of(layout.root_cluster), before * 32)
 }
 
@@ -72,13 +75,13 @@ fn set_bits(disk: &mut Disk, clusters: std::ops::Range<u32>, on: bool) {
 }
 
 /// Whether fsck reports the image as clean; `None` without fsck.
-fn fsck_is_content(disk: &Disk, kind: Kind) -> Option<bool> {
+fn fsck_is_content(disk: &Disk, kind: VolumeKind) -> Option<bool> {
     fsck(kind, &["-n"], disk.image().path()).map(|(code, _)| code == 0)
 }
 
 #[test]
 fn exfat_damage_is_found_also_where_fsck_finds_none() {
-    let kind = Kind::Exfat;
+    let kind = VolumeKind::Exfat;
     let clean = volume(kind);
     let all = files(&mut clean.clone());
     let (one, two) = (all[0], all[1]);
@@ -171,7 +174,7 @@ fn exfat_damage_is_found_also_where_fsck_finds_none() {
 
 #[test]
 fn torn_sets_and_damaged_tables_of_exfat_are_found() {
-    let clean = volume(Kind::Exfat);
+    let clean = volume(VolumeKind::Exfat);
     let (sector, at) = set_of(&mut clean.clone(), 1);
     let found = |damage: &dyn Fn(&mut Disk)| {
         let mut disk = clean.clone();
@@ -205,7 +208,7 @@ fn torn_sets_and_damaged_tables_of_exfat_are_found() {
 #[test]
 fn a_set_may_end_in_a_vendor_entry_but_not_in_a_second_stream() {
     for (kind, expected) in [(0xe0, 2), (0xe1, 2), (0xc0, 1), (0xa0, 1)] {
-        let mut disk = volume(Kind::Exfat);
+        let mut disk = volume(VolumeKind::Exfat);
         edit_set(&mut disk, 1, 4, |set| {
             set[1] = 3;
             set[96] = kind;
@@ -216,7 +219,7 @@ fn a_set_may_end_in_a_vendor_entry_but_not_in_a_second_stream() {
 
 #[test]
 fn fat32_damage_is_found_by_both() {
-    let clean = volume(Kind::Fat32);
+    let clean = volume(VolumeKind::Fat32);
     let all = files(&mut clean.clone());
     let layout = layout(&mut clean.clone());
     let link = |disk: &mut Disk, copy: u64, cluster: u32, value: u32| {
@@ -284,7 +287,7 @@ fn fat32_damage_is_found_by_both() {
         for problem in expected {
             assert!(found.contains(&problem), "{name}: {problem:?} in {found:?}");
         }
-        if let Some(content) = fsck_is_content(&disk, Kind::Fat32) {
+        if let Some(content) = fsck_is_content(&disk, VolumeKind::Fat32) {
             assert!(!content, "{name}: fsck.vfat reports clean");
         }
     }
@@ -292,7 +295,7 @@ fn fat32_damage_is_found_by_both() {
 
 #[test]
 fn no_damage_makes_a_parser_panic_or_run_forever() {
-    for kind in [Kind::Exfat, Kind::Fat32] {
+    for kind in [VolumeKind::Exfat, VolumeKind::Fat32] {
         let clean = volume(kind);
         let layout = layout(&mut clean.clone());
         let root = layout.sector_of(layout.root_cluster);
@@ -334,7 +337,8 @@ fn no_damage_makes_a_parser_panic_or_run_forever() {
 #[test]
 fn free_clusters_of_a_long_root_directory_are_found() {
     let mut disk = Disk::new(512, 8 * MIB);
-    mkfs(&mut disk, &FormatParameters::new(Kind::Exfat, 4096), &mut [0; 64 << 10]).expect("made");
+    mkfs(&mut disk, &FormatParameters::new(VolumeKind::Exfat, 4096), &mut [0; 64 << 10])
+        .expect("made");
     assert_eq!(problems(&mut disk), []);
     let first = layout(&mut disk).root_cluster;
     set_bits(&mut disk, first + 1..first + 3, false);
@@ -344,7 +348,7 @@ fn free_clusters_of_a_long_root_directory_are_found() {
 /// A repair may write to a sector that was all zeros.
 #[test]
 fn a_reloaded_image_has_what_another_program_wrote() {
-    let mut disk = volume(Kind::Exfat);
+    let mut disk = volume(VolumeKind::Exfat);
     let file = disk.image();
     let last = disk.count - 1;
     assert!(!disk.sectors.contains_key(&last), "zeros");

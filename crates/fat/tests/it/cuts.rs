@@ -8,7 +8,7 @@
 use crate::common::{
     Dice, Disk, Event, Sectors, fsck, problems, put, record, record_counted, recording, verify,
 };
-use fat::{FormatParameters, Kept, Kind, Problem, Recorder, mkfs};
+use fat::{FormatParameters, Kept, Problem, Recorder, VolumeKind, mkfs};
 
 const KIB: u64 = 1 << 10;
 
@@ -24,8 +24,9 @@ struct Session {
     before: Sectors,
 }
 
-fn session(kind: Kind, checkpoint: Option<u64>, lies: bool) -> Session {
-    let (cluster, bytes) = if kind == Kind::Exfat { (4096, 4 << 20) } else { (512, 36 << 20) };
+fn session(kind: VolumeKind, checkpoint: Option<u64>, lies: bool) -> Session {
+    let (cluster, bytes) =
+        if kind == VolumeKind::Exfat { (4096, 4 << 20) } else { (512, 36 << 20) };
     let mut disk = Disk::new(512, bytes);
     let mut room = vec![0; 64 << 10];
     let format = FormatParameters { root_bytes: 4096, ..FormatParameters::new(kind, cluster) };
@@ -54,11 +55,11 @@ fn accepted(log: &[Event]) -> u64 {
 }
 
 /// Judges an image. The error describes the violation.
-fn judge(kind: Kind, image: &mut Disk, accepted: u64) -> Result<(), String> {
+fn judge(kind: VolumeKind, image: &mut Disk, accepted: u64) -> Result<(), String> {
     let allowed = |problem: &Problem| match problem {
         Problem::Dirty | Problem::Lost { .. } | Problem::LongerThanFile { .. } => true,
-        Problem::ValidBelowSize { .. } => kind == Kind::Exfat,
-        Problem::FatsDiffer { .. } => kind == Kind::Fat32,
+        Problem::ValidBelowSize { .. } => kind == VolumeKind::Exfat,
+        Problem::FatsDiffer { .. } => kind == VolumeKind::Fat32,
         _ => false,
     };
     let found = problems(image);
@@ -70,7 +71,7 @@ fn judge(kind: Kind, image: &mut Disk, accepted: u64) -> Result<(), String> {
         return Err(format!("{bad:?} in {files:?}"));
     }
     let kept: u64 = files.iter().filter(|(n, ..)| *n > 2).map(|(_, valid, _)| valid).sum();
-    let most = if kind == Kind::Exfat { CHECKPOINT } else { FILE };
+    let most = if kind == VolumeKind::Exfat { CHECKPOINT } else { FILE };
     let lost = accepted.saturating_sub(kept);
     if lost > most { Err(format!("{lost} bytes lost: {files:?}")) } else { Ok(()) }
 }
@@ -130,7 +131,7 @@ fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
     each(log.len(), image(cached));
 }
 
-fn verdicts(kind: Kind, volatile: bool, lies: bool) -> (usize, Vec<String>) {
+fn verdicts(kind: VolumeKind, volatile: bool, lies: bool) -> (usize, Vec<String>) {
     let session = session(kind, Some(CHECKPOINT), lies);
     let (mut images, mut wrong) = (0, Vec::new());
     cuts(&session, volatile, |at, mut image| {
@@ -144,14 +145,14 @@ fn verdicts(kind: Kind, volatile: bool, lies: bool) -> (usize, Vec<String>) {
 
 #[test]
 fn exfat_loses_at_most_the_distance_of_checkpoints() {
-    let (images, wrong) = verdicts(Kind::Exfat, true, false);
+    let (images, wrong) = verdicts(VolumeKind::Exfat, true, false);
     assert!(images > 500, "{images}");
     assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[test]
 fn fat32_loses_at_most_a_file() {
-    let (images, wrong) = verdicts(Kind::Fat32, false, false);
+    let (images, wrong) = verdicts(VolumeKind::Fat32, false, false);
     assert!(images > 300, "{images}");
     assert_eq!(wrong, Vec::<String>::new());
 }
@@ -159,13 +160,13 @@ fn fat32_loses_at_most_a_file() {
 /// On FAT32, the end of a file is durable only after the next flush.
 #[test]
 fn fat32_on_a_volatile_cache_touches_no_earlier_file() {
-    let (_, wrong) = verdicts(Kind::Fat32, true, false);
+    let (_, wrong) = verdicts(VolumeKind::Fat32, true, false);
     assert_eq!(wrong, Vec::<String>::new());
 }
 
 /// Returns the most bytes reported as durable, and the number of images that lack a part reported
 /// as durable.
-fn broken_promises(kind: Kind, checkpoint: Option<u64>, lies: bool) -> (u64, usize) {
+fn broken_promises(kind: VolumeKind, checkpoint: Option<u64>, lies: bool) -> (u64, usize) {
     let session = session(kind, checkpoint, lies);
     let (mut most, mut broken) = (0, 0);
     cuts(&session, true, |at, mut image| {
@@ -186,14 +187,16 @@ fn broken_promises(kind: Kind, checkpoint: Option<u64>, lies: bool) -> (u64, usi
 
 #[test]
 fn a_recorder_says_truly_what_is_kept() {
-    for (kind, checkpoint) in
-        [(Kind::Exfat, Some(CHECKPOINT)), (Kind::Exfat, None), (Kind::Fat32, None)]
-    {
+    for (kind, checkpoint) in [
+        (VolumeKind::Exfat, Some(CHECKPOINT)),
+        (VolumeKind::Exfat, None),
+        (VolumeKind::Fat32, None),
+    ] {
         // Three files of full length and one shortened file.
         let (most, broken) = broken_promises(kind, checkpoint, false);
         assert_eq!((most, broken), (4 * FILE, 0), "{kind:?}, {checkpoint:?}");
     }
-    let (_, broken) = broken_promises(Kind::Exfat, Some(CHECKPOINT), true);
+    let (_, broken) = broken_promises(VolumeKind::Exfat, Some(CHECKPOINT), true);
     assert!(broken > 0, "the test does not notice ignored flushes");
 }
 
@@ -202,12 +205,12 @@ fn a_recorder_says_truly_what_is_kept() {
 #[test]
 fn frames_do_not_wait_for_the_end_of_a_file_or_a_checkpoint() {
     for (kind, checkpoint) in [
-        (Kind::Exfat, None),
-        (Kind::Exfat, Some(8 * CHECKPOINT)),
-        (Kind::Exfat, Some(16 * CHECKPOINT)),
-        (Kind::Fat32, None),
+        (VolumeKind::Exfat, None),
+        (VolumeKind::Exfat, Some(8 * CHECKPOINT)),
+        (VolumeKind::Exfat, Some(16 * CHECKPOINT)),
+        (VolumeKind::Fat32, None),
     ] {
-        let (cluster, file) = (if kind == Kind::Exfat { 4096 } else { 512 }, 8 * FILE);
+        let (cluster, file) = (if kind == VolumeKind::Exfat { 4096 } else { 512 }, 8 * FILE);
         let mut disk = Disk::new(512, 40 << 20);
         let mut room = vec![0; 64 << 10];
         mkfs(&mut disk, &FormatParameters::new(kind, cluster), &mut room).expect("made");
@@ -224,13 +227,13 @@ fn frames_do_not_wait_for_the_end_of_a_file_or_a_checkpoint() {
 
 #[test]
 fn a_drive_that_ignores_flushes_is_noticed() {
-    let (_, wrong) = verdicts(Kind::Exfat, true, true);
+    let (_, wrong) = verdicts(VolumeKind::Exfat, true, true);
     assert!(!wrong.is_empty(), "the cuts do not reveal a missing flush");
 }
 
 #[test]
 fn fsck_keeps_every_earlier_file_and_everything_valid() {
-    for kind in [Kind::Exfat, Kind::Fat32] {
+    for kind in [VolumeKind::Exfat, VolumeKind::Fat32] {
         let session = session(kind, Some(CHECKPOINT), false);
         let (mut number, mut asked) = (0, 0);
         cuts(&session, false, |at, mut image| {
@@ -240,19 +243,21 @@ fn fsck_keeps_every_earlier_file_and_everything_valid() {
             }
             let file = image.image();
             let (check, repair) = match kind {
-                Kind::Exfat => ("-n", "-y"),
-                Kind::Fat32 => ("-n", "-a"),
+                VolumeKind::Exfat => ("-n", "-y"),
+                VolumeKind::Fat32 => ("-n", "-a"),
             };
             let before = verify(&mut image);
             let Some((code, text)) = fsck(kind, &[check], file.path()) else { return };
             asked += 1;
-            if kind == Kind::Exfat {
+            if kind == VolumeKind::Exfat {
                 assert_eq!(code, 0, "cut at {at}: {text}");
             }
             fsck(kind, &[repair], file.path());
             image.reload(file.as_file());
             let after = verify(&mut image);
-            for (n, valid, _) in before.iter().filter(|(n, ..)| kind == Kind::Exfat || *n <= 2) {
+            for (n, valid, _) in
+                before.iter().filter(|(n, ..)| kind == VolumeKind::Exfat || *n <= 2)
+            {
                 let kept = after.iter().find(|(m, ..)| m == n).map(|(_, valid, _)| *valid);
                 assert_eq!(kept, Some(*valid), "cut at {at}, file {n}");
             }

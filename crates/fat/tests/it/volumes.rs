@@ -2,11 +2,11 @@
 //! checkers agree.
 
 use crate::common::{Disk, clip, find, fsck, problems, record, recording, verify};
-use fat::{Error, FormatParameters, Kind, Name, Recorder, Step, Volume, VolumeLayout, mkfs};
+use fat::{Error, FormatParameters, Name, Recorder, Step, Volume, VolumeKind, VolumeLayout, mkfs};
 
 const MIB: u64 = 1 << 20;
 
-fn made(kind: Kind, sector: u32, cluster: u32, bytes: u64) -> Disk {
+fn made(kind: VolumeKind, sector: u32, cluster: u32, bytes: u64) -> Disk {
     let mut disk = Disk::new(sector, bytes);
     let mut room = vec![0; 64 << 10];
     let format = FormatParameters { root_bytes: 8 << 10, ..FormatParameters::new(kind, cluster) };
@@ -16,19 +16,19 @@ fn made(kind: Kind, sector: u32, cluster: u32, bytes: u64) -> Disk {
 }
 
 /// Both kinds and sector sizes with several cluster sizes, each with a sufficient drive size.
-fn shapes() -> Vec<(Kind, u32, u32, u64)> {
+fn shapes() -> Vec<(VolumeKind, u32, u32, u64)> {
     let mut shapes = Vec::new();
     for sector in [512, 4096] {
         for cluster in [4096, 32 << 10, 128 << 10, 1 << 20] {
-            shapes.push((Kind::Exfat, sector, cluster, 64 * MIB));
+            shapes.push((VolumeKind::Exfat, sector, cluster, 64 * MIB));
         }
     }
-    shapes.push((Kind::Exfat, 512, 2048, 16 * MIB));
-    shapes.push((Kind::Exfat, 512, 32 << 20, 1024 * MIB));
-    shapes.push((Kind::Fat32, 512, 512, 40 * MIB));
-    shapes.push((Kind::Fat32, 512, 64 << 10, 5000 * MIB));
-    shapes.push((Kind::Fat32, 4096, 4096, 300 * MIB));
-    shapes.push((Kind::Fat32, 4096, 64 << 10, 5000 * MIB));
+    shapes.push((VolumeKind::Exfat, 512, 2048, 16 * MIB));
+    shapes.push((VolumeKind::Exfat, 512, 32 << 20, 1024 * MIB));
+    shapes.push((VolumeKind::Fat32, 512, 512, 40 * MIB));
+    shapes.push((VolumeKind::Fat32, 512, 64 << 10, 5000 * MIB));
+    shapes.push((VolumeKind::Fat32, 4096, 4096, 300 * MIB));
+    shapes.push((VolumeKind::Fat32, 4096, 64 << 10, 5000 * MIB));
     shapes
 }
 
@@ -76,7 +76,7 @@ fn dump_exfat_reads_the_label_and_the_geometry() {
     let Some(program) = find("dump.exfat") else {
         return println!("skipped: dump.exfat is not installed");
     };
-    let disk = made(Kind::Exfat, 512, 1 << 20, 256 * MIB);
+    let disk = made(VolumeKind::Exfat, 512, 1 << 20, 256 * MIB);
     let image = disk.image();
     let run = std::process::Command::new(program).arg(image.path()).output().expect("runs");
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
@@ -92,7 +92,9 @@ fn dump_exfat_reads_the_label_and_the_geometry() {
 
 #[test]
 fn a_full_volume_ends_the_recording_and_keeps_it() {
-    for (kind, cluster, bytes) in [(Kind::Exfat, 4096, 4 * MIB), (Kind::Fat32, 512, 40 * MIB)] {
+    for (kind, cluster, bytes) in
+        [(VolumeKind::Exfat, 4096, 4 * MIB), (VolumeKind::Fat32, 512, 40 * MIB)]
+    {
         let mut disk = made(kind, 512, cluster, bytes);
         let mut room = vec![0; 64 << 10];
         let wanted = recording(MIB, Some(256 << 10));
@@ -113,7 +115,8 @@ fn a_full_volume_ends_the_recording_and_keeps_it() {
 fn a_full_directory_is_reported_and_everything_before_it_is_kept() {
     let mut disk = Disk::new(512, 16 * MIB);
     let mut room = vec![0; 4096];
-    let format = FormatParameters { root_bytes: 2048, ..FormatParameters::new(Kind::Exfat, 2048) };
+    let format =
+        FormatParameters { root_bytes: 2048, ..FormatParameters::new(VolumeKind::Exfat, 2048) };
     mkfs(&mut disk, &format, &mut room).expect("made");
     let mut recorder = Recorder::open(&mut disk, recording(4096, None), &mut room).expect("opened");
     assert!(!record(&mut disk, &mut recorder, MIB, 2048, 0));
@@ -126,7 +129,7 @@ fn a_full_directory_is_reported_and_everything_before_it_is_kept() {
 
 #[test]
 fn the_last_file_number_ends_the_recording_and_keeps_it() {
-    let mut disk = made(Kind::Fat32, 512, 512, 40 * MIB);
+    let mut disk = made(VolumeKind::Fat32, 512, 512, 40 * MIB);
     let mut room = vec![0; 64 << 10];
     let wanted = recording(64 << 10, None);
     let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
@@ -156,22 +159,22 @@ fn impossible_volumes_are_refused() {
         error
     };
     for error in [
-        refused(512, 64 * MIB, Kind::Exfat, 3000),
-        refused(4096, 64 * MIB, Kind::Exfat, 512),
-        refused(512, 64 * MIB, Kind::Exfat, 64 << 20),
-        refused(512, 64 * MIB, Kind::Fat32, 128 << 10),
-        refused(512, 20 * MIB, Kind::Fat32, 512),
-        refused(512, 3 << 40, Kind::Fat32, 64 << 10),
-        refused(512, 256 << 10, Kind::Exfat, 4096),
+        refused(512, 64 * MIB, VolumeKind::Exfat, 3000),
+        refused(4096, 64 * MIB, VolumeKind::Exfat, 512),
+        refused(512, 64 * MIB, VolumeKind::Exfat, 64 << 20),
+        refused(512, 64 * MIB, VolumeKind::Fat32, 128 << 10),
+        refused(512, 20 * MIB, VolumeKind::Fat32, 512),
+        refused(512, 3 << 40, VolumeKind::Fat32, 64 << 10),
+        refused(512, 256 << 10, VolumeKind::Exfat, 4096),
     ] {
         assert!(matches!(error, Error::Geometry(_)), "{error}");
     }
     let range =
         |kind, bytes: u64| FormatParameters::new(kind, 512).cluster_bytes_range(512, bytes / 512);
-    assert_eq!(range(Kind::Exfat, 128 * MIB), Some((512, 8 << 20)));
-    assert_eq!(range(Kind::Fat32, 128 * MIB), Some((512, 1024)));
-    assert_eq!(range(Kind::Fat32, 20 * MIB), None);
-    for (kind, bytes) in [(Kind::Exfat, 128 * MIB), (Kind::Fat32, 128 * MIB)] {
+    assert_eq!(range(VolumeKind::Exfat, 128 * MIB), Some((512, 8 << 20)));
+    assert_eq!(range(VolumeKind::Fat32, 128 * MIB), Some((512, 1024)));
+    assert_eq!(range(VolumeKind::Fat32, 20 * MIB), None);
+    for (kind, bytes) in [(VolumeKind::Exfat, 128 * MIB), (VolumeKind::Fat32, 128 * MIB)] {
         let (least, most) = range(kind, bytes).expect("it has a range");
         for cluster in [least, most] {
             let mut disk = Disk::new(512, bytes);
@@ -179,7 +182,7 @@ fn impossible_volumes_are_refused() {
         }
     }
     let mut small = Disk::new(4096, 64 * MIB);
-    let format = FormatParameters::new(Kind::Exfat, 4096);
+    let format = FormatParameters::new(VolumeKind::Exfat, 4096);
     assert_eq!(mkfs(&mut small, &format, &mut [0; 512]).err(), Some(Error::Room));
 }
 
@@ -193,7 +196,7 @@ fn names_are_short_and_uppercase() {
 
 /// Counts the metadata commands (reads, writes, flushes) per GiB when filling a drive with files of
 /// `file` bytes. The recorder waits only for the first file and at the end of the space.
-fn commands(kind: Kind, cluster: u32, file: u64, checkpoint: Option<u64>) -> [f64; 3] {
+fn commands(kind: VolumeKind, cluster: u32, file: u64, checkpoint: Option<u64>) -> [f64; 3] {
     let mut disk = Disk::new(512, 2_000_398_934_016);
     let mut room = vec![0; 512 << 10];
     mkfs(&mut disk, &FormatParameters::new(kind, cluster), &mut room).expect("made");
@@ -224,15 +227,15 @@ fn commands(kind: Kind, cluster: u32, file: u64, checkpoint: Option<u64>) -> [f6
 #[test]
 fn a_gibibyte_costs_few_metadata_commands() {
     let gib = 1 << 30;
-    let [reads, writes, flushes] = commands(Kind::Exfat, 1 << 20, 16 * gib, None);
+    let [reads, writes, flushes] = commands(VolumeKind::Exfat, 1 << 20, 16 * gib, None);
     assert_eq!(reads, 0.0);
     assert!(writes <= 0.19, "{writes}");
     assert!(flushes <= 0.14, "{flushes}");
-    let [reads, writes, _] = commands(Kind::Fat32, 64 << 10, 4 * gib, None);
+    let [reads, writes, _] = commands(VolumeKind::Fat32, 64 << 10, 4 * gib, None);
     assert_eq!(reads, 0.0);
     assert!(writes <= 1.25, "{writes}");
     // A checkpoint takes one write and begins after three quarters of the interval.
-    let [reads, writes, _] = commands(Kind::Exfat, 1 << 20, 16 * gib, Some(64 * MIB));
+    let [reads, writes, _] = commands(VolumeKind::Exfat, 1 << 20, 16 * gib, Some(64 * MIB));
     assert_eq!(reads, 0.0);
     assert!(writes <= 16.0 * 4.0 / 3.0 + 0.19, "{writes}");
 }

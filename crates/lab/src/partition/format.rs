@@ -4,7 +4,7 @@
 use std::io;
 
 use drive::partitions::Planned;
-use fat::{Filecore, FormatParameters, Kind, SectorDrive};
+use fat::{Filecore, FormatParameters, SectorDrive, VolumeKind};
 use journal::Storage;
 use workload::units;
 
@@ -20,7 +20,7 @@ const IDLEN_OF_ALL: u32 = 19;
 /// A file system for a partition: its description, and how to create it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FileSystem {
-    Fat(Kind, u32),
+    Fat(VolumeKind, u32),
     Filecore(Filecore),
 }
 
@@ -33,8 +33,8 @@ impl FileSystem {
         unit: Option<u32>,
     ) -> Result<Option<FileSystem>, String> {
         Ok(match place.purpose {
-            "loader" | "fat32" => Some(FileSystem::fat(Kind::Fat32, place, sector)?),
-            "exfat" => Some(FileSystem::fat(Kind::Exfat, place, sector)?),
+            "loader" | "fat32" => Some(FileSystem::fat(VolumeKind::Fat32, place, sector)?),
+            "exfat" => Some(FileSystem::fat(VolumeKind::Exfat, place, sector)?),
             "filecore" => {
                 let plan = |unit| Filecore::plan(place.bytes, sector, unit);
                 let units = (10..=20).map(|bits| 1 << bits).filter(|unit| *unit >= sector);
@@ -58,7 +58,7 @@ impl FileSystem {
     }
 
     /// FAT32 or exFAT with clusters of the usual size, if it fits.
-    fn fat(kind: Kind, place: &Planned, sector: u32) -> Result<FileSystem, String> {
+    fn fat(kind: VolumeKind, place: &Planned, sector: u32) -> Result<FileSystem, String> {
         let cluster = cluster_bytes(kind, place.bytes, sector);
         let fits =
             FormatParameters::new(kind, cluster).fits(sector, place.bytes / u64::from(sector));
@@ -70,8 +70,12 @@ impl FileSystem {
     pub(super) fn in_words(&self) -> String {
         let binary = |bytes: u32| units::binary(u64::from(bytes));
         match self {
-            FileSystem::Fat(Kind::Fat32, bytes) => format!("FAT32, clusters of {}", binary(*bytes)),
-            FileSystem::Fat(Kind::Exfat, bytes) => format!("exFAT, clusters of {}", binary(*bytes)),
+            FileSystem::Fat(VolumeKind::Fat32, bytes) => {
+                format!("FAT32, clusters of {}", binary(*bytes))
+            }
+            FileSystem::Fat(VolumeKind::Exfat, bytes) => {
+                format!("exFAT, clusters of {}", binary(*bytes))
+            }
             FileSystem::Filecore(disc) => {
                 let (unit, least) = (binary(disc.unit_bytes), disc.fragment_bytes_min());
                 format!("FileCore E+, LFAU {unit}, {} a small file", units::binary(least))
@@ -119,17 +123,17 @@ pub(super) fn read_back(drive: &dyn Storage, place: &Planned, sector: u32) -> io
 /// Default cluster sizes of Windows, except FAT32 up to 256 MiB (always 512 bytes; Windows: up to
 /// 2 KiB) and above 32 GiB (32 KiB; Windows has no default). Source: Microsoft, "Default cluster
 /// size for NTFS, FAT, and exFAT".
-fn cluster_bytes(kind: Kind, bytes: u64, sector: u32) -> u32 {
+fn cluster_bytes(kind: VolumeKind, bytes: u64, sector: u32) -> u32 {
     const GIB: u64 = 1 << 30;
     let bytes = match (kind, bytes) {
-        (Kind::Fat32, small) if small <= GIB / 4 => 512,
-        (Kind::Fat32, small) if small <= 8 * GIB => 4096,
-        (Kind::Fat32, small) if small <= 16 * GIB => 8192,
-        (Kind::Fat32, small) if small <= 32 * GIB => 16 << 10,
-        (Kind::Fat32, _) => 32 << 10,
-        (Kind::Exfat, small) if small <= GIB / 4 => 4096,
-        (Kind::Exfat, small) if small <= 32 * GIB => 32 << 10,
-        (Kind::Exfat, _) => 128 << 10,
+        (VolumeKind::Fat32, small) if small <= GIB / 4 => 512,
+        (VolumeKind::Fat32, small) if small <= 8 * GIB => 4096,
+        (VolumeKind::Fat32, small) if small <= 16 * GIB => 8192,
+        (VolumeKind::Fat32, small) if small <= 32 * GIB => 16 << 10,
+        (VolumeKind::Fat32, _) => 32 << 10,
+        (VolumeKind::Exfat, small) if small <= GIB / 4 => 4096,
+        (VolumeKind::Exfat, small) if small <= 32 * GIB => 32 << 10,
+        (VolumeKind::Exfat, _) => 128 << 10,
     };
     bytes.max(sector)
 }
@@ -199,8 +203,8 @@ mod tests {
     fn the_four_partitions_of_document_000() {
         let found = systems("loader,filecore=110G,fat32=20G,ext4", 512 * GIB, 512);
         let [loader, filecore, shared, linux] = &found[..] else { panic!("four") };
-        assert_eq!(*loader, Some(FileSystem::Fat(Kind::Fat32, 4096)));
-        assert_eq!(*shared, Some(FileSystem::Fat(Kind::Fat32, 16 << 10)));
+        assert_eq!(*loader, Some(FileSystem::Fat(VolumeKind::Fat32, 4096)));
+        assert_eq!(*shared, Some(FileSystem::Fat(VolumeKind::Fat32, 16 << 10)));
         assert_eq!(*linux, None);
         let Some(FileSystem::Filecore(disc)) = filecore else { panic!("{filecore:?}") };
         assert!(disc.idlen <= IDLEN_OF_ALL, "{disc:?}");
@@ -252,7 +256,8 @@ mod tests {
             drive.read_exact_at(&mut block, at).expect("there");
             let disc = Filecore::read(&block).expect("a FileCore disc");
             assert!(disc.bytes <= places[1].bytes && places[1].bytes - disc.bytes < 1 << 20);
-            for (place, kind) in [(&places[0], Kind::Fat32), (&places[2], Kind::Exfat)] {
+            for (place, kind) in [(&places[0], VolumeKind::Fat32), (&places[2], VolumeKind::Exfat)]
+            {
                 let mut part =
                     Part { drive: &drive, start: place.start, bytes: place.bytes, sector };
                 let volume = fat::Volume::open(&mut part).expect("a volume");

@@ -7,7 +7,7 @@
 
 mod answer;
 
-use fat::Kind;
+use fat::VolumeKind;
 use record::{CellKey, MetricKey, Order, Safety};
 use rig::TargetInfo;
 use workload::OpKind::{self, Read, Write};
@@ -119,7 +119,7 @@ fn like(text: &str) -> Like {
 }
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
-    let usual = if options.get(&FS) == Kind::Fat32 { FAT32_REGION } else { REGION };
+    let usual = if options.get(&FS) == VolumeKind::Fat32 { FAT32_REGION } else { REGION };
     let size = options.size.unwrap_or(usual).min(session.target().bytes);
     let part = options.sized(size);
     let whole = Whole::new(&INFO, session.target(), &part)?;
@@ -149,7 +149,7 @@ fn recording(target: &TargetInfo, options: &Options, region: u64) -> Result<Scri
 
 /// The units that a file system of this kind may have here. Fewer than 64 hold no recording.
 fn units(script: &Script, region: u64, block: u32) -> Vec<u32> {
-    let most = if script.kind == Kind::Fat32 { FAT32_MOST } else { u32::MAX };
+    let most = if script.kind == VolumeKind::Fat32 { FAT32_MOST } else { u32::MAX };
     let possible = |unit: &u32| {
         (block..=most).contains(unit) && region / u64::from(*unit) >= 64 && script.holds(*unit)
     };
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn fat32_has_the_units_that_its_clusters_allow() {
         let target = Fake::confirmed(Traits::default(), 1 << 30).info;
-        let options = Options::default().with(&FS, Kind::Fat32);
+        let options = Options::default().with(&FS, VolumeKind::Fat32);
         let script = |bytes| Script::new(&target, &options, bytes).expect("room");
         assert_eq!(units(&script(256 << 20), 256 << 20, 512), [2048]);
         assert_eq!(units(&script(1 << 30), 1 << 30, 4096), [4096, 8192]);
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn fat32_compares_every_unit_on_a_region_that_holds_them_and_one_unit_is_no_choice() {
-        let options = Options::default().with(&FS, Kind::Fat32);
+        let options = Options::default().with(&FS, VolumeKind::Fat32);
         let ran = |bytes: u64, options: &Options| {
             let mut fake = Fake::confirmed(Traits { noise: 0.0, ..Traits::default() }, bytes);
             let mut out = Outcome::default();

@@ -13,7 +13,7 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
-use fat::{FormatParameters, Kept, Kind, Recorder, Recording};
+use fat::{FormatParameters, Kept, Recorder, Recording, VolumeKind};
 use record::{
     Evidence, Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit,
 };
@@ -148,7 +148,7 @@ pub(crate) struct Script {
     pub rate: Option<f64>,
     pub buffer: u64,
     pub checkpoint: Option<u64>,
-    pub kind: Kind,
+    pub kind: VolumeKind,
     pub cluster: u32,
     pub file_bytes: u64,
     /// Sector size and bytes of the region.
@@ -163,7 +163,7 @@ impl Script {
     pub fn new(target: &TargetInfo, options: &Options, bytes: u64) -> Result<Script> {
         let sector = target.logical_block_bytes.max(512);
         let kind = options.get(&FS);
-        let usual = if kind == Kind::Exfat { 1 << 20 } else { 64 << 10 };
+        let usual = if kind == VolumeKind::Exfat { 1 << 20 } else { 64 << 10 };
         let frame_bytes = options.get(&FRAME).next_multiple_of(u64::from(sector));
         if bytes < 2 * frame_bytes {
             return Err(MethodError::TooSmall { bytes, least: 2 * frame_bytes });
@@ -189,8 +189,8 @@ impl Script {
 
     pub fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Exfat => "exfat",
-            Kind::Fat32 => "fat32",
+            VolumeKind::Exfat => "exfat",
+            VolumeKind::Fat32 => "fat32",
         }
     }
 
@@ -347,7 +347,7 @@ fn record(
 
 /// The finding of an aborted recording: the part kept.
 fn broken_off(script: &Script, kept: Kept) -> Finding {
-    let system = if script.kind == Kind::Exfat { "exFAT" } else { "FAT32" };
+    let system = if script.kind == VolumeKind::Exfat { "exFAT" } else { "FAT32" };
     let open = binary(kept.open_bytes);
     let kept_text = match (kept.files, kept.open_bytes) {
         (0, 0) => "no file is certain to be kept".to_string(),
@@ -364,7 +364,7 @@ fn broken_off(script: &Script, kept: Kept) -> Finding {
         .with(Evidence::new("files kept", f64::from(kept.files), Unit::Number))
         .with(Evidence::new("bytes of the next", kept.open_bytes as f64, Unit::Bytes));
     match (script.kind, script.checkpoint) {
-        (Kind::Exfat, None) => finding.advise("--checkpoint 64MiB keeps the last file too"),
+        (VolumeKind::Exfat, None) => finding.advise("--checkpoint 64MiB keeps the last file too"),
         _ => finding,
     }
 }

@@ -1,7 +1,7 @@
 //! The options of `stream`: the camera, and the file system that records it. Their values are
 //! checked one by one here, and against the drive in `mod.rs`.
 
-use fat::Kind;
+use fat::VolumeKind;
 use workload::units::{binary_tight, parse_bytes};
 
 use script::Opt;
@@ -36,16 +36,16 @@ pub(super) static FRAME: Opt<u64> = Opt::value(
     || 1 << 20,
 );
 
-pub(crate) static FS: Opt<Kind> = Opt::value(
+pub(crate) static FS: Opt<VolumeKind> = Opt::value(
     "fs",
     "NAME",
     "file system made on a drive: exfat or fat32 (default exfat)",
     |words| match words {
-        [name] if name == "exfat" => Ok(Kind::Exfat),
-        [name] if name == "fat32" => Ok(Kind::Fat32),
+        [name] if name == "exfat" => Ok(VolumeKind::Exfat),
+        [name] if name == "fat32" => Ok(VolumeKind::Fat32),
         _ => Err("exfat or fat32".into()),
     },
-    || Kind::Exfat,
+    || VolumeKind::Exfat,
 );
 
 pub(super) static CLUSTER: Opt<Option<u32>> = Opt::value(

@@ -124,7 +124,7 @@ fn a_file_is_refused_with_the_targets_that_would_do() {
 fn options_choose_file_system_frames_files_and_checkpoints() {
     let mut fake = drive(600 * MIB);
     let options = Options::default()
-        .with(&FS, fat::Kind::Fat32)
+        .with(&FS, fat::VolumeKind::Fat32)
         .with(&CLUSTER, Some(8192))
         .with(&FRAME, 3 * MIB / 2)
         .with(&FILE_SIZE, 100 * MIB);
@@ -168,7 +168,7 @@ fn kept(out: &Outcome) -> (u64, u64) {
 
 /// Valid bytes and size of the files on the drive, on which the checker finds only that a recording
 /// was cut. Every valid byte was recorded.
-fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
+fn files(fake: &mut Fake, kind: fat::VolumeKind) -> Vec<(u64, u64)> {
     let mut traffic = Traffic::default();
     let (sector, bytes) = (fake.info.logical_block_bytes, fake.info.bytes);
     let mut session = Session::new(fake);
@@ -178,8 +178,8 @@ fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
     fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).expect("readable");
     problems.retain(|problem| match problem {
         Problem::Dirty | Problem::Lost { .. } | Problem::LongerThanFile { .. } => false,
-        Problem::ValidBelowSize { .. } => kind == fat::Kind::Fat32,
-        Problem::FatsDiffer { .. } => kind == fat::Kind::Exfat,
+        Problem::ValidBelowSize { .. } => kind == fat::VolumeKind::Fat32,
+        Problem::FatsDiffer { .. } => kind == fat::VolumeKind::Exfat,
         _ => true,
     });
     assert_eq!(problems, []);
@@ -187,7 +187,7 @@ fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
     let volume = fat::Volume::open(&mut door).expect("a volume");
     volume.list(&mut door, |entry| entries.push(*entry)).expect("a directory");
     drop(session);
-    for entry in entries.iter().filter(|_| kind == fat::Kind::Exfat) {
+    for entry in entries.iter().filter(|_| kind == fat::VolumeKind::Exfat) {
         let start = layout.sector_of(entry.first) * u64::from(sector);
         let held = fake.holds_content(Region { start, bytes: entry.valid });
         assert!(held, "{entry:?} has bytes that were never recorded");
@@ -212,9 +212,9 @@ fn reading_ahead_ends_with_the_volume() {
 
 #[test]
 fn pulled_out_at_any_request_it_keeps_every_file_up_to_the_last_checkpoint() {
-    let exfat = (fat::Kind::Exfat, 64 * MIB, 128 << 10, 5 * MIB, 3);
+    let exfat = (fat::VolumeKind::Exfat, 64 * MIB, 128 << 10, 5 * MIB, 3);
     // The minimum number of clusters of FAT32 requires this size.
-    let fat32 = (fat::Kind::Fat32, 300 * MIB, 4 << 10, 25 * MIB, 40);
+    let fat32 = (fat::VolumeKind::Fat32, 300 * MIB, 4 << 10, 25 * MIB, 40);
     for (kind, bytes, cluster, file_bytes, step) in [exfat, fat32] {
         let options = Options::default()
             .with(&FS, kind)
@@ -248,7 +248,7 @@ fn pulled_out_at_any_request_it_keeps_every_file_up_to_the_last_checkpoint() {
             (most_files, most_open) = (most_files.max(kept.0), most_open.max(kept.1));
         }
         // FAT32 confirms a file with the checkpoint in the next one.
-        let (files, marks) = if kind == fat::Kind::Exfat { (10, 4 * MIB) } else { (9, 0) };
+        let (files, marks) = if kind == fat::VolumeKind::Exfat { (10, 4 * MIB) } else { (9, 0) };
         assert!(most_files >= files && most_open == marks, "{most_files}, {most_open}");
     }
 }
@@ -264,7 +264,7 @@ fn no_checkpoint_covers_a_write_that_failed() {
     assert!(result.is_err());
     let (whole, open) = kept(&out);
     assert!(whole == 0 && (24 * MIB..=39 * MIB).contains(&open), "{open}");
-    assert_eq!(files(&mut fake, fat::Kind::Exfat)[0].0, open);
+    assert_eq!(files(&mut fake, fat::VolumeKind::Exfat)[0].0, open);
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn impossible_options_are_refused_before_anything_is_written() {
     let (_, result) = ran(&mut fake, &Options::default().with(&FRAME, 200 * MIB));
     assert!(matches!(result, Err(MethodError::TooSmall { .. })));
     assert_eq!(fake.written, 0);
-    let fat32 = Options::default().with(&FS, fat::Kind::Fat32);
+    let fat32 = Options::default().with(&FS, fat::VolumeKind::Fat32);
     let impossible = [
         (fat32.clone(), "cluster is 64 KiB, must be 512 B to 2 KiB for fat32 on 256 MiB"),
         (
@@ -311,7 +311,7 @@ fn impossible_options_are_refused_before_anything_is_written() {
         assert_eq!(plan.to_string(), text);
         assert_eq!(fake.written, 0);
     }
-    let tiny = Options::default().with(&FS, fat::Kind::Fat32).with(&FRAME, MIB);
+    let tiny = Options::default().with(&FS, fat::VolumeKind::Fat32).with(&FRAME, MIB);
     let (_, result) = ran(&mut drive(16 * MIB), &tiny);
     let text = result.expect_err("refused").to_string();
     assert!(text.contains("fat32 on 16 MiB: the drive is too small for"), "{text}");

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::rc::Rc;
 
 use fat::{
-    Kept, Kind, Name, Problem, Recorder, Recording, SectorDrive, Step, Volume, VolumeLayout,
+    Kept, Name, Problem, Recorder, Recording, SectorDrive, Step, Volume, VolumeKind, VolumeLayout,
 };
 
 pub type Sectors = BTreeMap<u64, Rc<[u8]>>;
@@ -289,8 +289,12 @@ pub fn problems(disk: &mut Disk) -> Vec<Problem> {
 
 /// Runs the system's checker on an image. Returns its exit code and output; `None` if it is not
 /// installed.
-pub fn fsck(kind: Kind, arguments: &[&str], image: &std::path::Path) -> Option<(i32, String)> {
-    let name = if kind == Kind::Exfat { "fsck.exfat" } else { "fsck.vfat" };
+pub fn fsck(
+    kind: VolumeKind,
+    arguments: &[&str],
+    image: &std::path::Path,
+) -> Option<(i32, String)> {
+    let name = if kind == VolumeKind::Exfat { "fsck.exfat" } else { "fsck.vfat" };
     let Some(program) = find(name) else {
         println!("skipped: {name} is not installed");
         return None;
