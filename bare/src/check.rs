@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use nvme::{DmaMap, IoRequest, Kind};
+use nvme::{DmaMap, IoRequest, RequestKind};
 
 use crate::{Drive, Failure, REQUEST_BYTES, SLOTS};
 
@@ -21,9 +21,13 @@ pub fn writes_read_back(drive: &mut Drive) -> Result<(), Failure> {
             continue;
         }
         fill(drive, bytes, round as u32);
-        on_every_slot(drive, if round % 2 == 1 { Kind::WriteThrough } else { Kind::Write }, bytes)?;
+        on_every_slot(
+            drive,
+            if round % 2 == 1 { RequestKind::WriteThrough } else { RequestKind::Write },
+            bytes,
+        )?;
         wipe(drive, bytes);
-        on_every_slot(drive, Kind::Read, bytes)?;
+        on_every_slot(drive, RequestKind::Read, bytes)?;
         if !matches(drive, bytes, round as u32) {
             return Err(Failure::Drive("data read back differ from the data written"));
         }
@@ -35,7 +39,7 @@ pub fn writes_read_back(drive: &mut Drive) -> Result<(), Failure> {
 /// Leaves a mark at the start of the drive. Other programs can compute the mark and check it.
 pub fn leave_mark(drive: &mut Drive) -> Result<(), Failure> {
     fill(drive, 4096, MARK);
-    on_every_slot(drive, Kind::WriteThrough, 4096)
+    on_every_slot(drive, RequestKind::WriteThrough, 4096)
 }
 
 fn word(slot: usize, i: usize, round: u32) -> u32 {
@@ -71,7 +75,7 @@ fn matches(drive: &Drive, bytes: usize, round: u32) -> bool {
 }
 
 /// Issues a request on every slot, to consecutive places on the drive, and waits for all of them.
-fn on_every_slot(drive: &mut Drive, kind: Kind, bytes: usize) -> Result<(), Failure> {
+fn on_every_slot(drive: &mut Drive, kind: RequestKind, bytes: usize) -> Result<(), Failure> {
     let blocks = (bytes >> drive.place.block_bits) as u32;
     for slot in 0..SLOTS {
         let at = drive.data_at + slot * REQUEST_BYTES;

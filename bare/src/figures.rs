@@ -4,7 +4,7 @@
 //! time, after the region has been written once, because drives read unwritten blocks faster. The
 //! driver's own cost per command is measured separately, in batches.
 
-use nvme::{IoRequest, Kind};
+use nvme::{IoRequest, RequestKind};
 
 use crate::{Drive, Failure, REQUEST_BYTES, SLOTS, sys, text};
 
@@ -15,21 +15,21 @@ const REGION_BYTES: u64 = 32 << 20;
 
 struct Workload {
     name: &'static str,
-    kind: Kind,
+    kind: RequestKind,
     random: bool,
     bytes: usize,
     depth: usize,
 }
 
-const WRITE: Kind = Kind::Write;
+const WRITE: RequestKind = RequestKind::Write;
 const WORKLOADS: [Workload; 9] = [
     of("seq-write-64KiB-q16", WRITE, false, 64 << 10, 16),
     of("seq-write-128KiB-q16", WRITE, false, 128 << 10, 16),
     of("seq-write-512KiB-q16", WRITE, false, 512 << 10, 16),
-    of("seq-read-64KiB-q16", Kind::Read, false, 64 << 10, 16),
-    of("seq-read-512KiB-q16", Kind::Read, false, 512 << 10, 16),
-    of("rand-read-4KiB-q1", Kind::Read, true, 4096, 1),
-    of("rand-read-4KiB-q16", Kind::Read, true, 4096, 16),
+    of("seq-read-64KiB-q16", RequestKind::Read, false, 64 << 10, 16),
+    of("seq-read-512KiB-q16", RequestKind::Read, false, 512 << 10, 16),
+    of("rand-read-4KiB-q1", RequestKind::Read, true, 4096, 1),
+    of("rand-read-4KiB-q16", RequestKind::Read, true, 4096, 16),
     of("rand-write-4KiB-q1", WRITE, true, 4096, 1),
     of("rand-write-4KiB-q16", WRITE, true, 4096, 16),
 ];
@@ -43,7 +43,13 @@ const PATIENCE_NS: u64 = 500_000;
 const COSTS: [(&str, usize); 3] =
     [("command-4KiB", 4096), ("command-64KiB", 64 << 10), ("command-512KiB", 512 << 10)];
 
-const fn of(name: &'static str, kind: Kind, random: bool, bytes: usize, depth: usize) -> Workload {
+const fn of(
+    name: &'static str,
+    kind: RequestKind,
+    random: bool,
+    bytes: usize,
+    depth: usize,
+) -> Workload {
     Workload { name, kind, random, bytes, depth }
 }
 

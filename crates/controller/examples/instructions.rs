@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
-use nvme::{Controller, FormattedNamespace, IoRequest, Kind, Queue, QueueParameters, Tracker};
+use nvme::{
+    Controller, FormattedNamespace, IoRequest, Queue, QueueParameters, RequestKind, Tracker,
+};
 
 const SLOTS: usize = 16;
 const BLOCK_BITS: u32 = 12;
@@ -26,7 +28,7 @@ fn batch(bytes: usize, data_at: usize, lba: u64) -> [IoRequest; SLOTS] {
     let blocks = (bytes >> BLOCK_BITS) as u32;
     let place = FormattedNamespace { nsid: 1, block_bits: BLOCK_BITS };
     std::array::from_fn(|slot| {
-        let kind = if slot % 2 == 0 { Kind::Read } else { Kind::Write };
+        let kind = if slot % 2 == 0 { RequestKind::Read } else { RequestKind::Write };
         let lba = lba + slot as u64 * u64::from(blocks);
         IoRequest { kind, place, lba, blocks, at: data_at + slot * bytes }
     })

@@ -8,7 +8,7 @@
 use workload::{Content, Op, OpKind};
 
 use crate::alias::Alias;
-use crate::content::ContentMap as Kept;
+use crate::content::ContentMap;
 use crate::costs::Costs;
 use crate::fault::Faults;
 use crate::firmware::{Cores, MapCache, Partials};
@@ -70,7 +70,7 @@ pub struct Drive {
     media: Media,
     translation: Translation,
     heat: Heat,
-    pub(crate) content: Option<Kept>,
+    pub(crate) content: Option<ContentMap>,
     pub(crate) alias: Alias,
     pub(crate) faults: Faults,
     /// Do not record the content of the current write.

@@ -3,7 +3,7 @@
 //! A [`Command`] has neither an identifier nor addresses: the queue adds those. The double words it
 //! omits (2 to 5, 13 to 15) are zero in every command of the driver.
 
-use crate::request::Kind;
+use crate::request::RequestKind;
 
 /// Opcodes. Admin and I/O commands are numbered independently.
 pub mod opcode {
@@ -56,7 +56,7 @@ const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 impl Command {
     /// An I/O command on `blocks` (1 to 65,536) blocks from `lba`.
     #[inline(always)]
-    pub(crate) fn io(kind: Kind, nsid: u32, lba: u64, blocks: u32) -> Command {
+    pub(crate) fn io(kind: RequestKind, nsid: u32, lba: u64, blocks: u32) -> Command {
         let kind = kind as u32;
         let flags = kind & FORCE_UNIT_ACCESS;
         let cdw = [lba as u32, (lba >> 32) as u32, blocks.wrapping_sub(1) & 0xffff | flags];

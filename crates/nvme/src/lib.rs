@@ -37,7 +37,7 @@ pub use host::{Clock, DmaMap, Mmio, PAGE_BYTES, Platform};
 pub use layout::{QueueLayout, QueueParameters};
 pub use queue::Queue;
 pub use request::{
-    Completed, FormattedNamespace, IoRequest, Kind, Overdue, PushError, QueueCounters,
+    Completed, FormattedNamespace, IoRequest, Overdue, PushError, QueueCounters, RequestKind,
 };
 pub use status::{Cause, Status};
 pub use tracker::Tracker;

@@ -21,7 +21,7 @@ use crate::layout::QueueLayout;
 use crate::prp;
 use crate::regs::Capabilities;
 use crate::request::{
-    Completed, FormattedNamespace, IoRequest, Kind, Overdue, PushError, QueueCounters,
+    Completed, FormattedNamespace, IoRequest, Overdue, PushError, QueueCounters, RequestKind,
 };
 use crate::status::Status;
 use crate::sys;
@@ -200,7 +200,7 @@ where
         let IoRequest { kind, place: FormattedNamespace { nsid, block_bits }, lba, blocks, at } =
             *request;
         let bytes = (blocks as usize) << block_bits;
-        if matches!(kind, Kind::Flush | Kind::Zeroes) {
+        if matches!(kind, RequestKind::Flush | RequestKind::Zeroes) {
             return self.push_bare(slot, request);
         }
         if bytes.wrapping_sub(1) >= self.layout.command_bytes {
@@ -215,7 +215,7 @@ where
     fn push_bare(&mut self, slot: usize, request: &IoRequest) -> Result<(), PushError> {
         let IoRequest { kind, place: FormattedNamespace { nsid, .. }, lba, blocks, .. } = *request;
         let command = match kind {
-            Kind::Flush => Command::flush(nsid),
+            RequestKind::Flush => Command::flush(nsid),
             _ if (1..=BLOCKS_MAX).contains(&blocks) => Command::io(kind, nsid, lba, blocks),
             _ => return Err(PushError::Size),
         };

@@ -15,7 +15,7 @@ pub struct FormattedNamespace {
 /// 12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Kind {
+pub enum RequestKind {
     /// Makes everything written durable.
     Flush = 0,
     /// Memory to device.
@@ -32,7 +32,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoRequest {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// Namespace.
     pub place: FormattedNamespace,
     /// First block.

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU32;
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use model::{Drive, DriveSpec};
 use nvme::{
-    Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, IoRequest, Kind, Mmio as _,
-    Queue, QueueLayout, QueueParameters, Range, Status, Tracker,
+    Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, IoRequest, Mmio as _, Queue,
+    QueueLayout, QueueParameters, Range, RequestKind, Status, Tracker,
 };
 
 const SLOTS: usize = 16;
@@ -81,7 +81,13 @@ fn place(bits: u32) -> FormattedNamespace {
     FormattedNamespace { nsid: 1, block_bits: bits }
 }
 
-fn request(kind: Kind, place: FormattedNamespace, lba: u64, blocks: u32, at: usize) -> IoRequest {
+fn request(
+    kind: RequestKind,
+    place: FormattedNamespace,
+    lba: u64,
+    blocks: u32,
+    at: usize,
+) -> IoRequest {
     IoRequest { kind, place, lba, blocks, at }
 }
 
@@ -115,15 +121,15 @@ fn a_format_changes_the_blocks_and_takes_the_data() {
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     queue.memory().store(at, 77);
-    let write = request(Kind::Write, place(9), 8, 8, at);
+    let write = request(RequestKind::Write, place(9), 8, 8, at);
     assert!(bench.wait(&mut queue, &write).is_ok());
     let namespace = bench.controller.namespace(1).expect("is there");
     let format = namespace.format_of(4096).expect("has such a format");
     bench.controller.format(1, format, 0, TIMEOUT_NS).expect("formatted");
     assert_eq!(bench.controller.namespace(1).expect("is there").size, 1000);
-    assert!(bench.wait(&mut queue, &request(Kind::Read, place(12), 1, 1, at)).is_ok());
+    assert!(bench.wait(&mut queue, &request(RequestKind::Read, place(12), 1, 1, at)).is_ok());
     assert_eq!(queue.memory().load(at), 0);
-    let wrong = request(Kind::Read, place(12), 1000, 1, at);
+    let wrong = request(RequestKind::Read, place(12), 1000, 1, at);
     assert_eq!(bench.wait(&mut queue, &wrong).cause(), Cause::OutOfRange);
 }
 
@@ -137,7 +143,7 @@ fn doorbells_are_rare() {
     let batches = 500;
     for batch in 0..batches {
         for slot in 0..SLOTS {
-            let kind = if batch % 2 == 0 { Kind::Read } else { Kind::Write };
+            let kind = if batch % 2 == 0 { RequestKind::Read } else { RequestKind::Write };
             let lba = (batch * SLOTS as u64 + slot as u64) * 128 % (1 << 19);
             let request = request(kind, place(9), lba, 128, at + slot * REQUEST_BYTES);
             queue.push(slot, &request).expect("room");
@@ -165,7 +171,7 @@ fn shadow_doorbells_replace_nearly_all_of_them() {
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     for lba in 0..500 {
-        assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), lba, 1, at)).is_ok());
+        assert!(bench.wait(&mut queue, &request(RequestKind::Read, place(9), lba, 1, at)).is_ok());
     }
     let rung = queue.counters().doorbells;
     assert!(rung <= 2, "{rung} doorbells for 500 commands that the controller saw in memory");
@@ -180,7 +186,7 @@ fn a_virtual_drive_gives_its_time() {
     let at = queue.layout().end();
     let begin = bench.host.now_ns();
     for lba in 0..100 {
-        let read = request(Kind::Read, place(9), lba * 8, 8, at);
+        let read = request(RequestKind::Read, place(9), lba * 8, 8, at);
         assert!(bench.wait(&mut queue, &read).is_ok());
     }
     let each = (bench.host.now_ns() - begin) / 100;
@@ -198,14 +204,14 @@ fn a_virtual_drive_discards_the_ranges_of_a_list() {
     let at = queue.layout().end();
     let lbas = [0, 4096, 100_000];
     for lba in lbas {
-        let write = request(Kind::Write, place(9), lba, 8, at);
+        let write = request(RequestKind::Write, place(9), lba, 8, at);
         assert!(bench.wait(&mut queue, &write).is_ok());
     }
-    assert!(bench.wait(&mut queue, &request(Kind::Flush, place(9), 0, 0, at)).is_ok());
+    assert!(bench.wait(&mut queue, &request(RequestKind::Flush, place(9), 0, 0, at)).is_ok());
     let read_ns = |queue: &mut Q| {
         let begin = bench.host.now_ns();
         for lba in lbas {
-            let read = request(Kind::Read, place(9), lba, 8, at);
+            let read = request(RequestKind::Read, place(9), lba, 8, at);
             assert!(bench.wait(queue, &read).is_ok());
         }
         bench.host.now_ns() - begin
@@ -237,7 +243,7 @@ fn a_transfer_over_the_limit_is_a_violation() {
         };
         let mut queue = bench.queue_of(1, layout.expect("fits"));
         let at = queue.layout().end();
-        assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), 0, 128, at)).is_ok());
+        assert!(bench.wait(&mut queue, &request(RequestKind::Read, place(9), 0, 128, at)).is_ok());
         assert_eq!(bench.simulated.counters().violations, violations);
     }
 }
@@ -247,7 +253,7 @@ fn a_doorbell_that_repeats_its_value_is_a_violation() {
     let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
-    assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), 0, 8, at)).is_ok());
+    assert!(bench.wait(&mut queue, &request(RequestKind::Read, place(9), 0, 8, at)).is_ok());
     assert_eq!(bench.simulated.counters().violations, 0);
     // The tail of submission queue 1 after one command.
     bench.host.write32(nvme::regs::DOORBELLS + 8, 1);
@@ -285,7 +291,7 @@ fn half_a_queue_pair_does_not_remain() {
     assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
-    assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), 0, 8, at)).is_ok());
+    assert!(bench.wait(&mut queue, &request(RequestKind::Read, place(9), 0, 8, at)).is_ok());
 }
 
 #[test]
@@ -311,7 +317,7 @@ fn queues_come_and_go() {
     for _ in 0..3 {
         let mut queue = bench.queue(5);
         let at = queue.layout().end();
-        assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), 0, 8, at)).is_ok());
+        assert!(bench.wait(&mut queue, &request(RequestKind::Read, place(9), 0, 8, at)).is_ok());
         bench.controller.delete_queue(5).expect("deleted");
     }
     assert!(bench.controller.delete_queue(5).is_err(), "it is gone");
@@ -330,7 +336,7 @@ fn queues_come_and_go_with_shadow_doorbells() {
             bench.simulated.step();
             let at = queue.layout().end();
             for lba in 0..9 {
-                let read = request(Kind::Read, place(9), lba, 8, at);
+                let read = request(RequestKind::Read, place(9), lba, 8, at);
                 assert!(bench.wait(&mut queue, &read).is_ok());
             }
             bench.controller.delete_queue(5).expect("deleted");
@@ -352,7 +358,7 @@ fn a_controller_that_dozes_is_woken() {
     let rung = |queue: &Q| queue.counters().doorbells;
     for lba in 0..300 {
         let before = rung(&queue);
-        assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), lba, 1, at)).is_ok());
+        assert!(bench.wait(&mut queue, &request(RequestKind::Read, place(9), lba, 1, at)).is_ok());
         assert!(rung(&queue) - before <= 2, "one for the entry, sometimes one for a completion");
         bench.simulated.step();
     }
@@ -370,7 +376,7 @@ fn a_controller_that_misses_its_doorbell_is_woken() {
     let at = queue.layout().end();
     let mut ended = 0;
     for lba in 0..9 {
-        queue.push(0, &request(Kind::Read, place(9), lba, 1, at)).expect("room");
+        queue.push(0, &request(RequestKind::Read, place(9), lba, 1, at)).expect("room");
         queue.ring();
         for _ in 0..20 {
             bench.simulated.step_to(bench.host.now_ns() + TIMEOUT_NS / 20);

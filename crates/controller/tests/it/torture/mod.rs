@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use nvme::{
-    Clock as _, Completed, Controller, FormattedNamespace, IoRequest, Kind, PushError, Queue,
-    QueueParameters, Range, Status, Tracker,
+    Clock as _, Completed, Controller, FormattedNamespace, IoRequest, PushError, Queue,
+    QueueParameters, Range, RequestKind, Status, Tracker,
 };
 
 const BLOCKS: u64 = 8192;
@@ -191,7 +191,7 @@ impl Torture {
 
     fn push_flush(&mut self, lane: usize, slot: usize, namespace: usize) -> Result<(), PushError> {
         let place = Torture::place(namespace);
-        let request = IoRequest { kind: Kind::Flush, place, lba: 0, blocks: 0, at: 0 };
+        let request = IoRequest { kind: RequestKind::Flush, place, lba: 0, blocks: 0, at: 0 };
         self.lanes[lane].queue.push(slot, &request)?;
         self.fly(lane, slot, namespace, Vec::new(), Act::Flush);
         Ok(())
@@ -239,19 +239,23 @@ impl Torture {
         }
         let at = self.lanes[lane].data_at + slot * self.plan.request_bytes;
         let (kind, act) = match kind {
-            6..8 => (Kind::Zeroes, Act::Write(0)),
-            8..55 => (Kind::Read, Act::Read),
+            6..8 => (RequestKind::Zeroes, Act::Write(0)),
+            8..55 => (RequestKind::Read, Act::Read),
             _ => {
                 self.version += 1;
                 (
-                    if self.below(10) == 0 { Kind::WriteThrough } else { Kind::Write },
+                    if self.below(10) == 0 {
+                        RequestKind::WriteThrough
+                    } else {
+                        RequestKind::Write
+                    },
                     Act::Write(self.version),
                 )
             }
         };
         let memory = self.lanes[lane].queue.memory().clone();
         match (kind, act) {
-            (Kind::Write | Kind::WriteThrough, Act::Write(version)) => {
+            (RequestKind::Write | RequestKind::WriteThrough, Act::Write(version)) => {
                 write_data(&memory, at, place, lba, blocks, version);
             }
             // Overwrite old data, which must not pass for the result.
@@ -406,7 +410,8 @@ impl Torture {
             for lba in (0..BLOCKS).step_by(step as usize) {
                 let at = self.lanes[0].data_at;
                 let blocks = step.min(BLOCKS - lba);
-                let request = IoRequest { kind: Kind::Read, place, lba, blocks: blocks as u32, at };
+                let request =
+                    IoRequest { kind: RequestKind::Read, place, lba, blocks: blocks as u32, at };
                 if self.outcome.hung || self.lanes[0].queue.push(0, &request).is_err() {
                     self.outcome.hung = true;
                     return;

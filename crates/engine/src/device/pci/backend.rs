@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use nvme::{Completed, IoRequest, Kind, PushError, Range};
+use nvme::{Completed, IoRequest, PushError, Range, RequestKind};
 use workload::{Op, OpKind};
 
 use super::bus::Bus;
@@ -23,7 +23,7 @@ pub(crate) struct QueueBackend<B: Bus> {
     clock: Clock,
     depth: u32,
     /// The write command; write-through if a write completes only when its data are durable.
-    write: Kind,
+    write: RequestKind,
     /// The operation of each slot.
     ops: Vec<Op>,
     /// Slots of operations that wait for room in the ring.
@@ -46,7 +46,7 @@ impl<B: Bus> QueueBackend<B> {
             pair,
             clock,
             depth,
-            write: if durable { Kind::WriteThrough } else { Kind::Write },
+            write: if durable { RequestKind::WriteThrough } else { RequestKind::Write },
             ops: vec![Op::FLUSH; depth as usize],
             held: VecDeque::new(),
             refused: Vec::new(),
@@ -63,9 +63,9 @@ impl<B: Bus> QueueBackend<B> {
         let place = self.pair.owner.place;
         let (lba, blocks) = (op.offset >> place.block_bits, op.bytes >> place.block_bits);
         let kind = match op.kind {
-            OpKind::Read => Kind::Read,
+            OpKind::Read => RequestKind::Read,
             OpKind::Write => self.write,
-            OpKind::Flush => Kind::Flush,
+            OpKind::Flush => RequestKind::Flush,
             OpKind::Discard => return self.pair.push_discard(slot, &[Range { lba, blocks }]),
         };
         self.pair.push(slot, IoRequest { kind, place, lba, blocks, at: 0 })
@@ -238,7 +238,7 @@ impl<B: Bus> Backend for QueueBackend<B> {
     /// Slot 0 is free, because the worker has waited for everything.
     fn sync(&mut self, _address: u64) -> io::Result<()> {
         let place = self.pair.owner.place;
-        let flush = IoRequest { kind: Kind::Flush, place, lba: 0, blocks: 0, at: 0 };
+        let flush = IoRequest { kind: RequestKind::Flush, place, lba: 0, blocks: 0, at: 0 };
         self.pair.carry_out(|pair| pair.push(0, flush))
     }
 
@@ -247,7 +247,7 @@ impl<B: Bus> Backend for QueueBackend<B> {
         let place = self.pair.owner.place;
         let bytes = buffer.len() as u32;
         let (lba, blocks) = (address >> place.block_bits, bytes >> place.block_bits);
-        let read = IoRequest { kind: Kind::Read, place, lba, blocks, at: 0 };
+        let read = IoRequest { kind: RequestKind::Read, place, lba, blocks, at: 0 };
         self.pair.carry_out(|pair| pair.push(0, read))?;
         self.pair.after_read(0, bytes);
         buffer.copy_from_slice(self.pair.slot(0, bytes));

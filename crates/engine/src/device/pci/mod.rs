@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use drive::{Claim, DriveError, DriveKey, PciOpened, Reach, Sample};
 use journal::Storage;
 use nvme::identify::Namespace;
-use nvme::{Cause, IoRequest, Kind, Range, Status};
+use nvme::{Cause, IoRequest, Range, RequestKind, Status};
 use record::{Finding, Health};
 use rig::{BackendKind, Erase, SyncWrites, TargetInfo};
 use workload::{Caching, Calls, Region};
@@ -161,7 +161,7 @@ impl<B: Bus> PciDevice<B> {
     }
 
     /// A side queue request for whole blocks.
-    fn request(&self, kind: Kind, offset: u64, bytes: u64) -> IoRequest {
+    fn request(&self, kind: RequestKind, offset: u64, bytes: u64) -> IoRequest {
         let place = self.owner.place;
         let (lba, blocks) = (offset >> place.block_bits, (bytes >> place.block_bits) as u32);
         IoRequest { kind, place, lba, blocks, at: 0 }
@@ -182,7 +182,7 @@ impl<B: Bus> PciDevice<B> {
         let step = u64::from(u16::MAX) * self.block_bytes();
         for start in (region.start..region.end()).step_by(step as usize) {
             let bytes = step.min(region.end() - start);
-            let zeroes = self.request(Kind::Zeroes, start, bytes);
+            let zeroes = self.request(RequestKind::Zeroes, start, bytes);
             self.side(|side| side.carry_out(|side| side.push(0, zeroes)))?;
         }
         Ok(())
@@ -255,7 +255,7 @@ impl<B: Bus> Device for PciDevice<B> {
     }
 
     fn flush(&self) -> io::Result<()> {
-        let flush = self.request(Kind::Flush, 0, 0);
+        let flush = self.request(RequestKind::Flush, 0, 0);
         self.side(|side| side.carry_out(|side| side.push(0, flush)))
     }
 
@@ -367,7 +367,7 @@ impl<B: Bus> Storage for PciDevice<B> {
             let bytes = bytes.min(u64::from(SIDE_BYTES));
             let take = left.len().min(bytes as usize - skip);
             let (now, rest) = left.split_at_mut(take);
-            let request = self.request(Kind::Read, start, bytes);
+            let request = self.request(RequestKind::Read, start, bytes);
             self.side(|side| {
                 side.carry_out(|side| side.push(0, request))?;
                 side.after_read(0, bytes as u32);
@@ -383,7 +383,7 @@ impl<B: Bus> Storage for PciDevice<B> {
         self.whole_blocks(offset, bytes.len() as u64)?;
         let mut at = offset;
         for piece in bytes.chunks(SIDE_BYTES as usize) {
-            let request = self.request(Kind::Write, at, piece.len() as u64);
+            let request = self.request(RequestKind::Write, at, piece.len() as u64);
             self.side(|side| {
                 side.slot(0, piece.len() as u32).copy_from_slice(piece);
                 side.carry_out(|side| side.push(0, request))

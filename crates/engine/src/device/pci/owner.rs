@@ -227,7 +227,7 @@ impl<B: Bus> QueuePair<B> {
     #[inline]
     pub(crate) fn push(&mut self, slot: u32, request: IoRequest) -> Result<(), nvme::PushError> {
         let at = slot as usize * self.stride;
-        if matches!(request.kind, nvme::Kind::Write | nvme::Kind::WriteThrough) {
+        if matches!(request.kind, nvme::RequestKind::Write | nvme::RequestKind::WriteThrough) {
             self.data.before_write(at, (request.blocks as usize) << request.place.block_bits);
         }
         self.queue.push(slot as usize, &IoRequest { at: self.data_at + at, ..request })

@@ -94,8 +94,8 @@ struct StepRunner<'a> {
 impl StepRunner<'_> {
     fn step(&self, step: &HereStep) -> Result<StepOutcome> {
         match &step.run {
-            here::Run::Method(name) => self.method(name),
-            here::Run::Fio(words) => self.fio(words),
+            here::StepWork::Method(name) => self.method(name),
+            here::StepWork::Fio(words) => self.fio(words),
         }
     }
 
