@@ -219,9 +219,9 @@ mod tests {
     use std::{collections::BTreeMap, vec};
 
     /// A drive in memory: sector size, number of sectors, written sectors.
-    struct Kept(u32, u64, BTreeMap<u64, Vec<u8>>);
+    struct SurvivingPart(u32, u64, BTreeMap<u64, Vec<u8>>);
 
-    impl SectorDrive for Kept {
+    impl SectorDrive for SurvivingPart {
         type Error = core::convert::Infallible;
 
         fn sector_bytes(&self) -> u32 {
@@ -277,7 +277,7 @@ mod tests {
         ];
         for (bytes, sector, unit) in shapes {
             let disc = Filecore::plan(bytes, sector, unit).expect("it fits");
-            let mut drive = Kept(sector, bytes / u64::from(sector), BTreeMap::new());
+            let mut drive = SurvivingPart(sector, bytes / u64::from(sector), BTreeMap::new());
             disc.format(&mut drive, "HardDisc4").expect("formatted");
             let parts = disc.parts().expect("it fits");
             let map = parts.map.start * u64::from(unit) / u64::from(sector);
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_disc_without_room_for_its_map_is_refused() {
         let disc = Filecore::plan(1 << 20, 512, 4096).expect("a shape");
-        let mut drive = Kept(512, 2048, BTreeMap::new());
+        let mut drive = SurvivingPart(512, 2048, BTreeMap::new());
         let refused = disc.format(&mut drive, "Small").expect_err("one zone");
         assert_eq!(refused, Error::Geometry("the disc is too small for this allocation unit"));
         assert!(drive.2.is_empty(), "nothing was written");

@@ -68,7 +68,7 @@ pub enum Step {
 
 /// The part of a recording that survives a power cut or the removal of the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct SurvivingPart {
     /// Number of complete files.
     pub files: u32,
     /// Bytes of the next file, up to its last checkpoint. 0 on FAT32, which cannot record them.
@@ -98,7 +98,7 @@ struct Checkpoint {
     file: u32,
     bytes: u64,
     /// The part of the recording that survives a power cut afterwards.
-    kept: Kept,
+    kept: SurvivingPart,
     /// First cluster and number of clusters of the next file, if newly allocated.
     claimed: Option<(u32, u32)>,
     /// Whether its entries are written.
@@ -142,7 +142,7 @@ pub struct Recorder {
     risk_max: u64,
     number: u32,
     files: u32,
-    kept: Kept,
+    kept: SurvivingPart,
 }
 
 impl Recorder {
@@ -187,7 +187,7 @@ impl Recorder {
             checkpoint: None,
             number,
             files: 0,
-            kept: Kept::default(),
+            kept: SurvivingPart::default(),
         };
         recorder.mark(drive, true)?;
         Ok(recorder)
@@ -204,7 +204,7 @@ impl Recorder {
     }
 
     /// Returns the part of the recording that is certainly durable.
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> SurvivingPart {
         self.kept
     }
 
@@ -281,7 +281,10 @@ impl Recorder {
 
     /// Ends the recording: shortens the open file to the placed bytes, frees the rest and marks the
     /// volume as clean. The caller must have submitted all its writes.
-    pub fn finish<D: SectorDrive>(mut self, drive: &mut D) -> Result<Kept, Error<D::Error>> {
+    pub fn finish<D: SectorDrive>(
+        mut self,
+        drive: &mut D,
+    ) -> Result<SurvivingPart, Error<D::Error>> {
         self.complete(drive)?;
         if self.at_risk() > 0 {
             self.begin_checkpoint(None);
@@ -294,7 +297,7 @@ impl Recorder {
             self.close(drive, &file)?;
         }
         self.mark(drive, false)?;
-        Ok(Kept { files: self.files - u32::from(empty), open_bytes: 0 })
+        Ok(SurvivingPart { files: self.files - u32::from(empty), open_bytes: 0 })
     }
 
     /// Whether a checkpoint is due because the bytes at risk approach the maximum. None is due if
@@ -364,7 +367,7 @@ impl Recorder {
         let bytes = self.open.map_or(0, |open| open.placed);
         let is_full = self.open.is_some_and(|open| open.placed == open.bytes);
         let lasts = !is_full && self.layout.kind == VolumeKind::Exfat;
-        let kept = Kept {
+        let kept = SurvivingPart {
             files: self.files - u32::from(self.open.is_some() && !is_full),
             open_bytes: if lasts { bytes } else { 0 },
         };

@@ -8,7 +8,7 @@
 use crate::common::{
     Dice, Disk, Event, Sectors, fsck, problems, put, record, record_counted, recording, verify,
 };
-use fat::{FormatParameters, Kept, Problem, Recorder, VolumeKind, mkfs};
+use fat::{FormatParameters, Problem, Recorder, SurvivingPart, VolumeKind, mkfs};
 
 const KIB: u64 = 1 << 10;
 
@@ -174,7 +174,7 @@ fn broken_promises(kind: VolumeKind, checkpoint: Option<u64>, lies: bool) -> (u6
             Event::Kept(kept) => Some(*kept),
             _ => None,
         });
-        let Kept { files, open_bytes } = said.unwrap_or_default();
+        let SurvivingPart { files, open_bytes } = said.unwrap_or_default();
         let found: Vec<_> = verify(&mut image).into_iter().filter(|(n, ..)| *n > 2).collect();
         let whole = found.iter().take(files as usize).all(|(_, valid, bytes)| valid == bytes);
         let next = found.get(files as usize).map_or(0, |(_, valid, _)| *valid);

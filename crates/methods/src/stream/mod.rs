@@ -13,7 +13,7 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
-use fat::{FormatParameters, Kept, Recorder, Recording, VolumeKind};
+use fat::{FormatParameters, Recorder, Recording, SurvivingPart, VolumeKind};
 use record::{
     Evidence, Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit,
 };
@@ -314,7 +314,7 @@ fn record(
     session: &mut Session<'_>,
     script: &Script,
     take: &Take,
-    kept: &mut Option<Kept>,
+    kept: &mut Option<SurvivingPart>,
 ) -> Result<Taken> {
     session.set_state(State::Used);
     let mut room = vec![0; 1 << 20];
@@ -346,7 +346,7 @@ fn record(
 }
 
 /// The finding of an aborted recording: the part kept.
-fn broken_off(script: &Script, kept: Kept) -> Finding {
+fn broken_off(script: &Script, kept: SurvivingPart) -> Finding {
     let system = if script.kind == VolumeKind::Exfat { "exFAT" } else { "FAT32" };
     let open = binary(kept.open_bytes);
     let kept_text = match (kept.files, kept.open_bytes) {

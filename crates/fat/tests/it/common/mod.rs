@@ -9,7 +9,8 @@ use std::process::Command;
 use std::rc::Rc;
 
 use fat::{
-    Kept, Name, Problem, Recorder, Recording, SectorDrive, Step, Volume, VolumeKind, VolumeLayout,
+    Name, Problem, Recorder, Recording, SectorDrive, Step, SurvivingPart, Volume, VolumeKind,
+    VolumeLayout,
 };
 
 pub type Sectors = BTreeMap<u64, Rc<[u8]>>;
@@ -25,7 +26,7 @@ pub enum Event {
     /// Everything in the log before this position is durable.
     Flush(usize),
     /// The recorder reported this part as durable.
-    Kept(Kept),
+    Kept(SurvivingPart),
 }
 
 /// A drive in memory. Sectors are zeros until they are written.
