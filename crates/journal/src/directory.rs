@@ -11,7 +11,7 @@ use drive::{Account, DriveKey, Machine, STATE_IN_HOME, Separation, separation, u
 
 use crate::disk::{Disk, Kernel, PartFile};
 use crate::elsewhere::ElsewhereLeft;
-use crate::file::{self, Header, Kept, PART, WHOLE};
+use crate::file::{self, EarlierJournal, Header, PART, WHOLE};
 use crate::homes;
 use crate::leftover::{Leftover, State, look};
 use crate::owner::{Opened, Owner};
@@ -319,8 +319,8 @@ impl JournalDir {
     }
 
     /// Reads a journal and takes its lock, after the checks of its owner and its directory.
-    pub fn open(&self, path: &Path) -> Result<Kept, JournalError> {
-        Kept::open_owned(path, self.owner)
+    pub fn open(&self, path: &Path) -> Result<EarlierJournal, JournalError> {
+        EarlierJournal::open_owned(path, self.owner)
     }
 
     /// Removes a journal and its entry. Its blocks must have been restored or never overwritten. A
@@ -348,7 +348,7 @@ impl JournalDir {
     }
 
     /// Removes a journal that this run has read and locked.
-    pub fn close(&self, kept: Kept) -> Result<(), JournalError> {
+    pub fn close(&self, kept: EarlierJournal) -> Result<(), JournalError> {
         self.remove(&kept.path)
     }
 }

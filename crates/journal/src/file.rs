@@ -150,7 +150,7 @@ fn read_blocks(
 
 /// A journal left by an earlier run, read and locked.
 #[derive(Debug)]
-pub struct Kept {
+pub struct EarlierJournal {
     pub path: PathBuf,
     /// The header: drive and region.
     pub header: Header,
@@ -161,15 +161,15 @@ pub struct Kept {
     file: File,
 }
 
-impl Kept {
+impl EarlierJournal {
     /// Reads a journal of this user or of root, and takes its lock.
-    pub fn open(path: &Path) -> Result<Kept, JournalError> {
-        Kept::open_owned(path, Owner::of_process())
+    pub fn open(path: &Path) -> Result<EarlierJournal, JournalError> {
+        EarlierJournal::open_owned(path, Owner::of_process())
     }
 
     /// Reads a journal of this owner, or of root, in a directory where nobody else can replace it,
     /// and takes its lock.
-    pub(crate) fn open_owned(path: &Path, owner: Owner) -> Result<Kept, JournalError> {
+    pub(crate) fn open_owned(path: &Path, owner: Owner) -> Result<EarlierJournal, JournalError> {
         let failed = |e| JournalError::io("read", path, e);
         owner.check_directory(path.parent().unwrap_or(Path::new("")))?;
         let file = match owner.open(path).map_err(failed)? {
@@ -195,7 +195,7 @@ impl Kept {
         let mut head = vec![0; start as usize];
         file.read_exact_at(&mut head, 0).map_err(failed)?;
         let borrowed = Borrowed::from_kept(header.region, bytes, header.checksums.clone());
-        Ok(Kept { path: path.to_path_buf(), header, borrowed, head, file })
+        Ok(EarlierJournal { path: path.to_path_buf(), header, borrowed, head, file })
     }
 
     /// The bytes of the file as they were read: the head, then the blocks.

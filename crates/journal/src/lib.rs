@@ -5,7 +5,7 @@
 //! with its directory: a kill or power loss loses no data at any moment. [`Borrowed`] contains the
 //! bytes with a checksum per block. A [`JournalDir`] keeps them as a file (format: `file.rs`) until
 //! they are verified and the journal is closed. [`JournalDir::unfinished`] lists the files left by
-//! earlier runs. [`Kept`] opens one, and its [`Borrowed`] compares and restores blocks.
+//! earlier runs. [`EarlierJournal`] opens one, and its [`Borrowed`] compares and restores blocks.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,6 @@ pub use directory::{Journal, JournalDir};
 pub use disk::{Disk, Kernel};
 pub use elsewhere::ElsewhereLeft;
 pub use error::JournalError;
-pub use file::{Header, Kept};
+pub use file::{EarlierJournal, Header};
 pub use leftover::{Leftover, State};
 pub use registry::RegistryEntry;

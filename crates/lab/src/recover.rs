@@ -12,7 +12,9 @@ use std::path::PathBuf;
 pub use drive::pci::{Returned, left_detached};
 use drive::{DriveKey, OpenRequest};
 pub use file::JournalFile;
-use journal::{BlockStorage, Differences, Header, JournalDir, Kept, Leftover, Rereads, State};
+use journal::{
+    BlockStorage, Differences, EarlierJournal, Header, JournalDir, Leftover, Rereads, State,
+};
 use record::Safety;
 use rig::{Pass, Returning, Unsteady};
 use serde::Serialize;
@@ -296,7 +298,7 @@ impl Recovery {
         header: &Header,
         result: &mut Recovered,
         watcher: &mut impl RecoveryWatcher,
-    ) -> Result<Kept> {
+    ) -> Result<EarlierJournal> {
         let journal = place.open(&left.path)?;
         if journal.header != *header {
             return Err(refused("it was replaced while it was read: nothing was touched".into()));
@@ -310,7 +312,12 @@ impl Recovery {
     }
 
     /// The result of a comparison in which blocks did not have their original content.
-    fn not_unchanged(&self, comparison: &Differences, kept: &Kept, device: &str) -> LabError {
+    fn not_unchanged(
+        &self,
+        comparison: &Differences,
+        kept: &EarlierJournal,
+        device: &str,
+    ) -> LabError {
         let (command, differing) = (self.command(), &comparison.differing);
         if differing.is_empty() {
             let text = format!("{}: their content is unknown", unsteady(comparison, kept));
@@ -357,7 +364,7 @@ impl Recovery {
     fn check_identity(
         &self,
         header: &Header,
-        kept: &Kept,
+        kept: &EarlierJournal,
         differing: &[usize],
         (device, shared): (&str, bool),
     ) -> Result<()> {
@@ -384,13 +391,13 @@ impl Recovery {
 }
 
 /// The bytes of the blocks that differ, of all in the journal.
-fn difference(kept: &Kept, differing: &[usize], device: &str) -> String {
+fn difference(kept: &EarlierJournal, differing: &[usize], device: &str) -> String {
     let [some, all] = [kept.borrowed.bytes_of(differing), kept.header.region.bytes];
     format!("{} of {} on {device} differ", units::decimal(some), units::decimal(all))
 }
 
 /// Blocks that returned different bytes, in words.
-fn unsteady(comparison: &Differences, kept: &Kept) -> Unsteady {
+fn unsteady(comparison: &Differences, kept: &EarlierJournal) -> Unsteady {
     let counts = [comparison.unsteady.len(), kept.borrowed.blocks()].map(|n| n as u64);
     Unsteady { blocks: counts[0], of: counts[1] }
 }
@@ -404,7 +411,7 @@ fn doubt(result: &Recovered) -> String {
 }
 
 /// The error if blocks could not be read: whether they differ is unknown.
-fn check_readable(comparison: &Differences, kept: &Kept, device: &str) -> Result<()> {
+fn check_readable(comparison: &Differences, kept: &EarlierJournal, device: &str) -> Result<()> {
     let Some((_, error)) = comparison.unreadable.first() else { return Ok(()) };
     let (count, blocks) = (comparison.unreadable.len(), kept.borrowed.blocks());
     let text = format!("{count} of {blocks} blocks on {device} cannot be read: {error}");
@@ -440,7 +447,7 @@ mod tests {
     use super::*;
 
     /// Makes a journal of four blocks of a drive with this serial number.
-    fn kept(dir: &std::path::Path, serial: Option<&str>) -> Kept {
+    fn kept(dir: &std::path::Path, serial: Option<&str>) -> EarlierJournal {
         let bytes = 4 * BLOCK as u64;
         let drive = dir.join("drive");
         fs::write(&drive, vec![7; 4 * BLOCK]).expect("written");
@@ -458,7 +465,7 @@ mod tests {
         };
         let place = JournalDir::at(dir);
         let path = place.keep(&key, &borrowed).expect("kept").path().to_path_buf();
-        Kept::open(&path).expect("whole")
+        EarlierJournal::open(&path).expect("whole")
     }
 
     /// docs/safety.md: "accepted if at least half of its blocks match the journal".
@@ -466,7 +473,7 @@ mod tests {
     fn a_drive_without_a_serial_number_is_identified_by_half_of_its_blocks() {
         let dir = tempfile::TempDir::new().expect("a directory");
         let (nameless, named) = (kept(dir.path(), None), kept(dir.path(), Some("S1")));
-        let accepts = |kept: &Kept, differing: &[usize], recovery: &Recovery| {
+        let accepts = |kept: &EarlierJournal, differing: &[usize], recovery: &Recovery| {
             recovery.check_identity(&kept.header, kept, differing, ("/dev/sdx", false))
         };
         let usual = Recovery::default();

@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use drive::{DriveKey, Machine};
-use journal::{BLOCK, Borrowed, JournalDir, JournalError, Kept, Leftover, State};
+use journal::{BLOCK, Borrowed, EarlierJournal, JournalDir, JournalError, Leftover, State};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use tempfile::TempDir;
 use workload::Region;
@@ -141,7 +141,7 @@ fn a_journal_of_root_in_another_home_stops_runs_and_needs_that_name() {
     let error = place.check_overwrite(&key(), "/dev/sdx").expect_err("it is root's");
     let advice = error.advice().expect("a command");
     assert!(advice.starts_with(&format!("ssdyno recover --journal-of {STRANGER} ")), "{advice}");
-    let error = Kept::open(&path).expect_err("it can be replaced");
+    let error = EarlierJournal::open(&path).expect_err("it can be replaced");
     assert!(matches!(error, JournalError::Shared { .. }), "{error}");
     let named = as_the_strangers(&his);
     assert_eq!(named.unfinished().expect("read").len(), 1);
@@ -182,12 +182,12 @@ fn what_is_no_regular_file_neither_hangs_nor_is_followed() {
             assert!(matches!(left.state, State::Damaged { drive: None, .. }), "{left:?}");
             place.check_overwrite(&key(), "/dev/sdx").expect("it restores nothing");
             place.keep(&key(), &borrowed(&parent)).expect_err("it can be of any drive");
-            Kept::open(&at).expect_err("no regular file");
+            EarlierJournal::open(&at).expect_err("no regular file");
             // The same by another user.
             give(&at).expect("given");
             permits(&place, &parent);
             assert!(place.unfinished().expect("read").is_empty(), "{name}.{extension}");
-            Kept::open(&at).expect_err("no regular file, and not ours");
+            EarlierJournal::open(&at).expect_err("no regular file, and not ours");
             if at.is_dir() { fs::remove_dir(&at) } else { fs::remove_file(&at) }.expect("removed");
         }
     }
@@ -230,7 +230,7 @@ fn no_journal_is_kept_or_restored_where_others_could_replace_it() {
     let path = left_in(&parent, &dir);
     fs::set_permissions(&dir, Permissions::from_mode(0o777)).expect("changed");
     for error in [
-        Kept::open(&path).map(drop).expect_err("not safe"),
+        EarlierJournal::open(&path).map(drop).expect_err("not safe"),
         JournalDir::at(&dir)
             .keep(&common::key(BLOCK as u64), &borrowed(&parent))
             .map(drop)
@@ -242,9 +242,9 @@ fn no_journal_is_kept_or_restored_where_others_could_replace_it() {
     }
     assert_eq!(fs::read_dir(&dir).expect("there").count(), 1, "nothing was left behind");
     fs::set_permissions(&dir, Permissions::from_mode(0o700)).expect("changed");
-    drop(Kept::open(&path).expect("safe"));
+    drop(EarlierJournal::open(&path).expect("safe"));
     if chown(&dir, Some(STRANGER), None).is_ok() {
-        let error = Kept::open(&path).expect_err("its owner can replace it");
+        let error = EarlierJournal::open(&path).expect_err("its owner can replace it");
         assert!(error.to_string().contains(&format!("its owner, user {STRANGER},")), "{error}");
     }
 }

@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use journal::{BLOCK, Borrowed, Disk, JournalDir, Kept, Kernel, Rereads, State, Storage};
+use journal::{BLOCK, Borrowed, Disk, EarlierJournal, JournalDir, Kernel, Rereads, State, Storage};
 use tempfile::TempDir;
 use workload::Region;
 
@@ -356,7 +356,7 @@ fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
             match &left.state {
                 State::Torn => place.remove(&left.path).expect("removed"),
                 State::Whole(_) => {
-                    let kept = Kept::open(&left.path).expect("whole");
+                    let kept = EarlierJournal::open(&left.path).expect("whole");
                     assert_eq!(kept.borrowed.damaged(), [0; 0], "a complete journal is damaged");
                     let differing = kept
                         .borrowed

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use drive::DriveKey;
-use journal::{BLOCK, Borrowed, Journal, JournalDir, JournalError, Kept, Rereads, State};
+use journal::{BLOCK, Borrowed, EarlierJournal, Journal, JournalDir, JournalError, Rereads, State};
 use proptest::prelude::*;
 use rig::Fault;
 use tempfile::TempDir;
@@ -78,7 +78,7 @@ fn a_journal_exists_until_it_is_closed() {
     let journal = bench.keep(&borrowed).expect("kept");
     assert_eq!(journal.path().extension().and_then(|e| e.to_str()), Some("journal"));
     assert!(bench.place().unfinished().expect("read").is_empty(), "its run is in progress");
-    let opened = Kept::open(journal.path()).expect_err("held");
+    let opened = EarlierJournal::open(journal.path()).expect_err("held");
     assert!(matches!(opened, JournalError::Held { .. }), "{opened}");
     // A second region of the same run is allowed.
     let part = Borrowed::read(&bench.drive, Region { start: 0, bytes: 512 }).expect("read");
@@ -107,7 +107,7 @@ fn a_drive_with_blocks_in_a_journal_cannot_be_borrowed() {
     let advice = error.advice().expect("there is something to try");
     assert!(error.fault() == Fault::Refused && advice.starts_with("ssdyno recover --journal /"));
     bench.place().keep(&key("S2"), &borrowed).expect("another drive").close().expect("closed");
-    bench.place().close(Kept::open(&path).expect("whole")).expect("closed");
+    bench.place().close(EarlierJournal::open(&path).expect("whole")).expect("closed");
     bench.keep(&borrowed).expect("kept");
 }
 
@@ -115,7 +115,7 @@ fn a_drive_with_blocks_in_a_journal_cannot_be_borrowed() {
 fn kept_bytes_are_read_again() {
     let bench = Bench::new();
     let region = Region { start: 512, bytes: 2 * BLOCK as u64 + 512 };
-    let kept = Kept::open(&left(&bench, region)).expect("whole");
+    let kept = EarlierJournal::open(&left(&bench, region)).expect("whole");
     assert_eq!((&kept.header.drive, kept.header.region), (&key("S1"), region));
     assert_eq!(kept.borrowed.bytes(), &bench.content[512..512 + region.bytes as usize]);
     assert_eq!((kept.borrowed.blocks(), kept.borrowed.damaged()), (3, vec![]));
@@ -132,7 +132,7 @@ fn kept_bytes_are_read_again() {
 #[test]
 fn a_shrunk_drive_differs_beyond_its_end() {
     let bench = Bench::new();
-    let kept = Kept::open(&left(&bench, all())).expect("whole");
+    let kept = EarlierJournal::open(&left(&bench, all())).expect("whole");
     bench.drive.set_len(2 * BLOCK as u64).expect("cut");
     assert_eq!(
         kept.borrowed
@@ -152,7 +152,7 @@ fn a_truncated_file_is_not_a_journal() {
         fs::write(&path, &whole[..length]).expect("written");
         let [found] = &bench.place().unfinished().expect("read")[..] else { panic!("one") };
         let torn = matches!(found.state, State::Damaged { .. });
-        assert!(torn || Kept::open(&path).is_ok(), "{length}: {found:?}");
+        assert!(torn || EarlierJournal::open(&path).is_ok(), "{length}: {found:?}");
     }
     fs::rename(&path, path.with_extension("part")).expect("renamed");
     let [found] = &bench.place().unfinished().expect("read")[..] else { panic!("one") };
@@ -170,7 +170,7 @@ proptest! {
         writes in prop::collection::vec((0..BYTES, prop::collection::vec(any::<u8>(), 1..3000)), 0..6),
     ) {
         let bench = Bench::new();
-        let kept = Kept::open(&left(&bench, all())).expect("whole");
+        let kept = EarlierJournal::open(&left(&bench, all())).expect("whole");
         let mut now = bench.content.clone();
         for (at, bytes) in &writes {
             let end = (at + bytes.len()).min(BYTES);
@@ -204,7 +204,7 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         fs::write(&path, &bytes).expect("written");
-        let Ok(kept) = Kept::open(&path) else { return Ok(()) };
+        let Ok(kept) = EarlierJournal::open(&path) else { return Ok(()) };
         bench.drive.write_all_at(&vec![0; BYTES], 0).expect("written");
         let (differing, damaged) =
             (kept.borrowed.compare(&bench.drive, Rereads::UntilCertain, &mut |_| ()).expect("compared").to_restore(), kept.borrowed.damaged());
@@ -221,7 +221,7 @@ proptest! {
         let path = dir.path().join("x.journal");
         let head: &[u8] = if ours { b"SSDYNOJ1" } else { b"" };
         fs::write(&path, [head, &bytes].concat()).expect("written");
-        prop_assert!(Kept::open(&path).is_err());
+        prop_assert!(EarlierJournal::open(&path).is_err());
         let place = JournalDir::at(dir.path());
         prop_assert_eq!(place.unfinished().expect("read").len(), 1);
     }

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use crate::kernel::{Loop, Mounted, or_skip};
 use drive::DriveKey;
 use journal::{
-    BLOCK, Borrowed, Disk, ElsewhereLeft, JournalDir, JournalError, Kept, Kernel, Rereads, State,
+    BLOCK, Borrowed, Disk, EarlierJournal, ElsewhereLeft, JournalDir, JournalError, Kernel,
+    Rereads, State,
 };
 use rig::Fault;
 use serde_json::{Value, json};
@@ -44,9 +45,11 @@ fn kept_in(dir: &Path) -> PathBuf {
 
 /// Opens the journal of a dead run. A process that another test is starting shares the journal's
 /// lock until it executes its own program.
-fn open_dead(path: &Path) -> Kept {
-    let held = |kept: &Result<Kept, JournalError>| matches!(kept, Err(JournalError::Held { .. }));
-    let tries = std::iter::repeat_with(|| Kept::open(path)).take(1_000_000);
+fn open_dead(path: &Path) -> EarlierJournal {
+    let held = |kept: &Result<EarlierJournal, JournalError>| {
+        matches!(kept, Err(JournalError::Held { .. }))
+    };
+    let tries = std::iter::repeat_with(|| EarlierJournal::open(path)).take(1_000_000);
     tries
         .inspect(|_| std::thread::yield_now())
         .find(|kept| !held(kept))
@@ -75,11 +78,11 @@ fn by_hand(magic: &[u8; 8], header: &Value, content: &[u8]) -> Vec<u8> {
 }
 
 /// Opens these bytes as a complete journal.
-fn opened(bytes: &[u8]) -> Result<Kept, JournalError> {
+fn opened(bytes: &[u8]) -> Result<EarlierJournal, JournalError> {
     let dir = TempDir::new().expect("a directory");
     let path = dir.path().join("x.journal");
     fs::write(&path, bytes).expect("written");
-    Kept::open(&path)
+    EarlierJournal::open(&path)
 }
 
 #[test]

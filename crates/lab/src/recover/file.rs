@@ -2,7 +2,7 @@
 //! from it.
 
 use drive::{Account, Machine, user_name};
-use journal::{JournalDir, Kept};
+use journal::{EarlierJournal, JournalDir};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -25,7 +25,7 @@ pub struct JournalFile {
 impl JournalFile {
     /// The file of an open journal. Its blocks are restored from the bytes described here, even if
     /// its owner changes the file meanwhile.
-    pub(super) fn of_kept(kept: &Kept) -> Result<JournalFile> {
+    pub(super) fn of_kept(kept: &EarlierJournal) -> Result<JournalFile> {
         let path = kept.path.display().to_string();
         let uid = kept.uid().map_err(|e| LabError::new(ErrorKind::Io, format!("{path}: {e}")))?;
         let content = kept.content();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use fuzz::{Target, outcome};
-use journal::{JournalDir, Kept};
+use journal::{EarlierJournal, JournalDir};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -47,7 +47,7 @@ fn journal(input: &[u8]) -> u64 {
         [b"SSDYNOJ1", &length[..], &checksum, input, &[7; 100]].concat()
     };
     let directory = only("journal", "x.journal", &content);
-    let opened = match Kept::open(&directory.join("x.journal")) {
+    let opened = match EarlierJournal::open(&directory.join("x.journal")) {
         Ok(kept) => kept.borrowed.damaged().len() as u64,
         Err(error) => outcome(&error.to_string()),
     };
