@@ -1,12 +1,12 @@
 //! A stored record prepared for display, with its origin and conflicts from the store.
 
 use record::{Document, Finding, FindingKind, Level, Run};
-use store::{Kept, Kind, Store, StoreError};
+use store::{Kind, Store, StoreError, StoredRecord};
 
 /// Loads a record by number for display. Its first findings report its origin and whether the store
 /// still has its original content. The document is as stored.
 pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
-    let Kept { document, kind, conflicts, intact } = store.kept(number)?;
+    let StoredRecord { document, kind, conflicts, intact } = store.kept(number)?;
     let mut run = document.run().clone();
     let mut findings = Vec::new();
     if !intact {

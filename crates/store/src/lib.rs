@@ -53,7 +53,7 @@ pub use live::Point;
 pub use migrate::{Progress, on_migration, report_migration};
 pub use place::default_path;
 pub use state::LastState;
-pub use store::{Entered, Kept, News, Store};
+pub use store::{Entered, News, Store, StoredRecord};
 pub use summary::Kind;
 
 /// Maximum size of a record: bytes of JSON without metrics, series and histograms. The same limit

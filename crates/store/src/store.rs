@@ -43,7 +43,7 @@ pub enum News {
 
 /// A record and how it entered this store.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct StoredRecord {
     /// The record, as returned by [`Store::load`], with fields unknown to this version.
     pub document: Document,
     /// How it entered the store.
@@ -249,7 +249,7 @@ impl Store {
     }
 
     /// The whole record, how it entered the store, and whether it is intact.
-    pub fn kept(&self, number: i64) -> Result<Kept, StoreError> {
+    pub fn kept(&self, number: i64) -> Result<StoredRecord, StoreError> {
         let stored = self.stored(number)?;
         let (kind, hash) = (stored.kind, stored.hash);
         let document = stored.document().map_err(|e| self.damaged(number, e))?;
@@ -259,7 +259,7 @@ impl Store {
         };
         let mut conflicts = self.read(|conn| find::with_id(conn, &document.run().id))?;
         conflicts.retain(|other| *other != number);
-        Ok(Kept { document, kind, conflicts, intact })
+        Ok(StoredRecord { document, kind, conflicts, intact })
     }
 
     /// The state of a whole drive before run `number`, according to its stored runs.
