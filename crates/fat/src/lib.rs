@@ -36,4 +36,4 @@ pub use layout::{VolumeKind, VolumeLayout};
 pub use mkfs::{FormatParameters, mkfs};
 pub use name::Name;
 pub use reader::Volume;
-pub use recorder::{Recorder, Recording, Step, SurvivingPart};
+pub use recorder::{Recorder, RecorderStep, Recording, SurvivingPart};

@@ -54,7 +54,7 @@ pub struct Recording {
 
 /// The caller's next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RecorderStep {
     /// Write this many bytes, starting at this sector.
     Write {
         /// First sector.
@@ -217,18 +217,18 @@ impl Recorder {
 
     /// Returns the location of the next `bytes`, rounded up to whole sectors, and opens the next
     /// file if the open one is full. Performs no I/O.
-    pub fn place(&mut self, bytes: u64) -> Step {
+    pub fn place(&mut self, bytes: u64) -> RecorderStep {
         self.open_next();
         let (unit, room) = (u64::from(self.layout.sector_bytes), self.placeable());
-        let Some(open) = &mut self.open else { return Step::Sync };
+        let Some(open) = &mut self.open else { return RecorderStep::Sync };
         let bytes = bytes.next_multiple_of(unit).min(room);
         if bytes == 0 {
-            return Step::Sync;
+            return RecorderStep::Sync;
         }
         let sector = self.layout.sector_of(open.first) + open.placed / unit;
         open.placed += bytes;
         self.check();
-        Step::Write { sector, bytes }
+        RecorderStep::Write { sector, bytes }
     }
 
     /// Starts or continues a checkpoint if possible, without waiting. The caller must have
@@ -489,8 +489,8 @@ mod tests {
         let mut placed = 0;
         while placed < 128 << 10 {
             match recorder.place(4096) {
-                Step::Write { bytes, .. } => placed += bytes,
-                Step::Sync => recorder.sync(&mut drive, &mut room).expect("room"),
+                RecorderStep::Write { bytes, .. } => placed += bytes,
+                RecorderStep::Sync => recorder.sync(&mut drive, &mut room).expect("room"),
             }
         }
         let mut open = recorder.open.take().expect("a file is open");

@@ -2,7 +2,9 @@
 //! checkers agree.
 
 use crate::common::{Disk, clip, find, fsck, problems, record, recording, verify};
-use fat::{Error, FormatParameters, Name, Recorder, Step, Volume, VolumeKind, VolumeLayout, mkfs};
+use fat::{
+    Error, FormatParameters, Name, Recorder, RecorderStep, Volume, VolumeKind, VolumeLayout, mkfs,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -102,7 +104,7 @@ fn a_full_volume_ends_the_recording_and_keeps_it() {
         let left = recorder.left();
         assert!(left > 3 * bytes / 4 && left < bytes);
         assert!(!record(&mut disk, &mut recorder, bytes, 64 << 10, 0));
-        assert_eq!((recorder.place(512), recorder.left()), (Step::Sync, 0));
+        assert_eq!((recorder.place(512), recorder.left()), (RecorderStep::Sync, 0));
         assert_eq!(recorder.sync(&mut disk, &mut room), Err(Error::Full));
         recorder.finish(&mut disk).expect("finished");
         let files = verify(&mut disk);
@@ -206,11 +208,11 @@ fn commands(kind: VolumeKind, cluster: u32, file: u64, checkpoint: Option<u64>) 
     let (mut placed, mut waits) = (0u64, 0);
     loop {
         match recorder.place(MIB) {
-            Step::Write { bytes, .. } => {
+            RecorderStep::Write { bytes, .. } => {
                 placed += bytes;
                 recorder.advance(&mut disk, &mut room).expect("advances");
             }
-            Step::Sync => {
+            RecorderStep::Sync => {
                 waits += 1;
                 if recorder.sync(&mut disk, &mut room).is_err() {
                     break;

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use fat::{Recorder, Step};
+use fat::{Recorder, RecorderStep};
 use rig::{BlockDone, BlockRequest, BlockWay, RigError};
 use workload::{Content, Filler};
 
@@ -135,7 +135,7 @@ impl Take {
         let mut left = self.frame_bytes;
         while left > 0 {
             match sink.place(left) {
-                Step::Sync => {
+                RecorderStep::Sync => {
                     let has_begun = !recording.done_ns.is_empty() || left < self.frame_bytes;
                     let mut door = Door::new(session, self.volume, &mut flight.traffic);
                     let goes_on = sink.sync(&mut door, room)?;
@@ -146,7 +146,7 @@ impl Take {
                     }
                     flight.traffic.tally.waits += u64::from(has_begun);
                 }
-                Step::Write { sector, bytes } => {
+                RecorderStep::Write { sector, bytes } => {
                     self.collect(session, flight.count >= depth, flight, recording)?;
                     let offset = sector * u64::from(self.volume.0);
                     flight.submit(session, frame, offset, bytes)?;
@@ -225,16 +225,16 @@ impl Flight {
 }
 
 impl Sink {
-    fn place(&mut self, bytes: u64) -> Step {
+    fn place(&mut self, bytes: u64) -> RecorderStep {
         match self {
             Sink::Files(recorder) => recorder.place(bytes),
             Sink::Plain(plain) => {
                 let after = plain.next + bytes;
                 let due = plain.flush_every.is_some_and(|every| after - plain.flushed > every);
                 if after > plain.end || (due && plain.next > plain.flushed) {
-                    return Step::Sync;
+                    return RecorderStep::Sync;
                 }
-                let step = Step::Write { sector: plain.next / plain.unit, bytes };
+                let step = RecorderStep::Write { sector: plain.next / plain.unit, bytes };
                 plain.next = after;
                 step
             }

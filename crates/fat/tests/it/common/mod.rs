@@ -9,8 +9,8 @@ use std::process::Command;
 use std::rc::Rc;
 
 use fat::{
-    Name, Problem, Recorder, Recording, SectorDrive, Step, SurvivingPart, Volume, VolumeKind,
-    VolumeLayout,
+    Name, Problem, Recorder, RecorderStep, Recording, SectorDrive, SurvivingPart, Volume,
+    VolumeKind, VolumeLayout,
 };
 
 pub type Sectors = BTreeMap<u64, Rc<[u8]>>;
@@ -225,11 +225,11 @@ pub fn record_counted(
     let (mut left, mut offset, mut file, mut waits) = (bytes, 0, recorder.files(), 0);
     while left > 0 {
         match recorder.place(frame.min(left)) {
-            Step::Sync => {
+            RecorderStep::Sync => {
                 waits += u32::from(recorder.files() > 0);
                 recorder.sync(disk, &mut room).ok()?;
             }
-            Step::Write { sector, bytes } => {
+            RecorderStep::Write { sector, bytes } => {
                 if recorder.files() > file {
                     (file, offset) = (recorder.files(), 0);
                 }
