@@ -42,13 +42,13 @@ pub struct Protocol {
     /// SHA-256 of its text, in hexadecimal digits.
     pub hash: String,
     /// Its steps, in order; at least one measures.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProtocolStep>,
     /// The two sides to compare at the end, if any.
     pub sides: Vec<String>,
 }
 
 #[derive(Debug)]
-pub struct Step {
+pub struct ProtocolStep {
     /// Its name, unique in the protocol.
     pub id: String,
     pub action: Action,

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use toml::{Spanned, Value};
 use workload::units;
 
-use super::{Action, Ask, Measure, Preparing, Protocol, ProtocolRun, Step};
+use super::{Action, Ask, Measure, Preparing, Protocol, ProtocolRun, ProtocolStep};
 use crate::error::{LabError, Result};
 use crate::work;
 
@@ -104,7 +104,7 @@ pub fn parse(file: &str, text: &str) -> Result<Protocol> {
 }
 
 /// The sides to compare: two of the steps' sides, or none.
-fn sides(source: &Source<'_>, written: &Written, steps: &[Step]) -> Result<Vec<String>> {
+fn sides(source: &Source<'_>, written: &Written, steps: &[ProtocolStep]) -> Result<Vec<String>> {
     let names = steps.iter().filter_map(|step| match &step.action {
         Action::Measure(measure) => measure.side.as_deref(),
         Action::Ask(_) => None,
@@ -129,7 +129,7 @@ fn sides(source: &Source<'_>, written: &Written, steps: &[Step]) -> Result<Vec<S
 }
 
 impl WrittenStep {
-    fn read(&self, source: &Source<'_>) -> Result<Step> {
+    fn read(&self, source: &Source<'_>) -> Result<ProtocolStep> {
         check_name(source, &self.id, "the name of a step")?;
         let action = match (&self.ask, &self.method, &self.io) {
             (Some(ask), None, None) => Action::Ask(self.question(source, ask)?),
@@ -153,7 +153,7 @@ impl WrittenStep {
                 return Err(source.wrong(Some(self.id.span()), &message));
             }
         };
-        Ok(Step { id: self.id.get_ref().clone(), action })
+        Ok(ProtocolStep { id: self.id.get_ref().clone(), action })
     }
 
     fn question(&self, source: &Source<'_>, ask: &Spanned<String>) -> Result<Ask> {

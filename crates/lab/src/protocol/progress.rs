@@ -8,14 +8,14 @@ use std::path::Path;
 
 use record::{PartOf, Run as Record};
 
-use super::{Action, Ask, Measure, Protocol, Step};
+use super::{Action, Ask, Measure, Protocol, ProtocolStep};
 use crate::error::{LabError, Result};
 use crate::keeper::{self, Wanted};
 
 /// The next measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'p> {
-    pub step: &'p Step,
+    pub step: &'p ProtocolStep,
     /// Its measurement.
     pub measure: &'p Measure,
     /// The repetition, from 1.
