@@ -21,7 +21,7 @@ kinds! { word
 
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct PlanStep {
     /// The workload or preparation, such as `rand-read-4KiB-q32`.
     pub name: String,
     /// Expected duration of all its repetitions, in seconds.
@@ -36,7 +36,7 @@ pub struct Step {
     pub write_bytes_max: u64,
 }
 
-impl Step {
+impl PlanStep {
     /// The number of repetitions on screen: `4`, or `2-4`.
     pub fn times(&self) -> String {
         let least = self.repeats_least.map(|least| format!("{least}-")).unwrap_or_default();
@@ -59,7 +59,7 @@ pub struct Plan {
     /// The data that would be lost, for display; `null` if none.
     pub destroys: Option<String>,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     /// The workloads in full, as issued.
     #[serde(default)]
     pub workloads: Vec<serde_json::Value>,

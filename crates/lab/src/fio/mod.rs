@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use engine::Permissions;
 use fio::output;
 use fio::run::{self, Prepared, Ran};
-use record::{Plan, Safety, Step, TargetKind};
+use record::{Plan, PlanStep, Safety, TargetKind};
 use rig::TargetInfo;
 use script::Outcome;
 
@@ -83,7 +83,7 @@ fn plan(jobs: &fio::Plan, prepared: &Prepared<'_>, info: &TargetInfo) -> Plan {
         steps: jobs
             .jobs
             .iter()
-            .map(|job| Step {
+            .map(|job| PlanStep {
                 name: job.name.clone(),
                 seconds: job.schedule.runtime.map_or(0.0, |time| time.as_secs_f64()),
                 repeats: job.numjobs,

@@ -15,7 +15,7 @@ use drive::OpenRequest;
 use engine::{Machine, Simulator};
 use methods::ALL;
 use model::DriveSpec;
-use record::{Metric, Plan, Safety, Step};
+use record::{Metric, Plan, PlanStep, Safety};
 use rig::{
     BlockDone, BlockRequest, BlockWay, Blocks, CommandRun, Event, Files, Job, Observer,
     Performance, Preparation, Prepared, Result, Rig, Stage, StopReason, TargetInfo,
@@ -292,7 +292,7 @@ fn differences(at: &str, plan: &Plan, done: &Done, close: impl Fn(&Taken) -> boo
         plan.steps.iter().map(|step| (step.name.as_str(), step.times())).collect();
     let taken: BTreeMap<&str, u32> =
         done.steps.iter().map(|(name, step)| (name.as_str(), step.repeats)).collect();
-    let within = |step: &Step| {
+    let within = |step: &PlanStep| {
         let least = step.repeats_least.unwrap_or(step.repeats);
         taken.get(step.name.as_str()).is_some_and(|t| (least..=step.repeats).contains(t))
     };

@@ -13,7 +13,7 @@ mod tests;
 
 use std::time::Duration;
 
-use record::{Plan, Safety, Step, TargetKind};
+use record::{Plan, PlanStep, Safety, TargetKind};
 use rig::{
     BlockDone, Blocks, CommandRun, Erase, Event, Exit, Job, KindStats, Measurement, Performance,
     Preparation, Prepared, Released, Result, Rig, RigError, Stage, StopReason, TargetInfo, bound,
@@ -35,7 +35,7 @@ const TICK_NS: u64 = 1;
 pub struct Planner {
     info: TargetInfo,
     now_ns: u64,
-    steps: Vec<Step>,
+    steps: Vec<PlanStep>,
     /// Index of the current step.
     current: usize,
     touched: Touched,
@@ -96,15 +96,15 @@ impl Planner {
     }
 
     /// A mark in the recorded steps, for [`Planner::limit`].
-    pub fn mark(&self) -> Vec<Step> {
+    pub fn mark(&self) -> Vec<PlanStep> {
         self.steps.clone()
     }
 
     /// Applies a limit of the script to the time and bytes recorded since the mark. All of these
     /// steps are scaled down alike.
-    pub fn limit(&mut self, mark: &[Step], seconds: f64, bytes: u64) {
+    pub fn limit(&mut self, mark: &[PlanStep], seconds: f64, bytes: u64) {
         let before = |i: usize| mark.get(i).map_or((0.0, 0), |s| (s.seconds, s.write_bytes_max));
-        let sums = |steps: &[Step]| {
+        let sums = |steps: &[PlanStep]| {
             steps.iter().enumerate().fold((0.0, 0.0), |sum, (i, s)| {
                 let (seconds_before, bytes_before) = before(i);
                 (
@@ -125,7 +125,7 @@ impl Planner {
     }
 
     /// Records that of the `most` rounds since the mark a slow drive gets only `least`.
-    pub fn patient(&mut self, mark: &[Step], most: u32, least: u32) {
+    pub fn patient(&mut self, mark: &[PlanStep], most: u32, least: u32) {
         for (i, step) in self.steps.iter_mut().enumerate() {
             let before = mark.get(i).map_or(0, |step| step.repeats);
             let repeats = (step.repeats - before) / most.max(1);
@@ -152,7 +152,7 @@ impl Planner {
         self.add_reference();
         self.current = self.steps.iter().position(|s| s.name == name).unwrap_or_else(|| {
             let name = name.to_string();
-            self.steps.push(Step {
+            self.steps.push(PlanStep {
                 name,
                 seconds: 0.0,
                 repeats: 0,

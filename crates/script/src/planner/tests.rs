@@ -7,7 +7,7 @@ use super::*;
 use rules::testing::with_link;
 
 fn steps(planner: &Planner) -> Vec<(&str, f64, u64, u32)> {
-    let of = |s: &Step| (s.seconds, s.write_bytes_max, s.repeats);
+    let of = |s: &PlanStep| (s.seconds, s.write_bytes_max, s.repeats);
     planner.steps.iter().map(|s| (s.name.as_str(), of(s).0, of(s).1, of(s).2)).collect()
 }
 

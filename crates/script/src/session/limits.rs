@@ -4,7 +4,7 @@
 //! rounds ([`Session::rounds`]), and a worst case replaces each measured size
 //! ([`Session::assume`]). An adaptive part is one step with an enforced [`Budget`].
 
-use record::{MetricKey, Step};
+use record::{MetricKey, PlanStep};
 use rig::{BlockRequest, BlockWay, Measurement, bound};
 use workload::{OpKind, Region, Workload};
 
@@ -266,7 +266,7 @@ impl<'a> Session<'a> {
     }
 
     /// The steps planned so far; none on a drive.
-    fn mark(&self) -> Vec<Step> {
+    fn mark(&self) -> Vec<PlanStep> {
         match &self.door {
             Door::Plan(planner) => planner.mark(),
             Door::Drive(_) => Vec::new(),

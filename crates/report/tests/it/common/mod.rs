@@ -198,7 +198,7 @@ fn add_cell(run: &mut Run, cell: &Cell, noise: &mut Noise) {
     (w.depth, w.stop) = (depth, Stop::after_ns(2_000_000_000));
     plan(run).workloads.push(serde_json::to_value(&w).expect("plain data"));
     let writes = 2_000_000_000 * u64::from(reads < 100) * 3;
-    plan(run).steps.push(Step {
+    plan(run).steps.push(PlanStep {
         name: name.into(),
         seconds: 6.0,
         repeats: 3,

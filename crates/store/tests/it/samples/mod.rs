@@ -329,7 +329,7 @@ fn any_origin() -> impl Strategy<Value = Origin> {
 
 fn any_plan() -> impl Strategy<Value = Plan> {
     let step = (text(), number(), any::<u32>(), any::<u64>()).prop_map(
-        |(name, seconds, repeats, write_bytes_max)| Step {
+        |(name, seconds, repeats, write_bytes_max)| PlanStep {
             name,
             seconds,
             repeats,
