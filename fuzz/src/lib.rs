@@ -7,7 +7,7 @@
 
 mod raw;
 
-pub use fuzz::Target;
+pub use fuzz::FuzzTarget;
 pub use libfuzzer_sys;
 
 #[path = "../../crates/compat/tests/it/fuzz/targets.rs"]
@@ -24,7 +24,7 @@ mod model_targets;
 mod report_targets;
 
 /// All targets.
-pub fn all() -> impl Iterator<Item = &'static Target> {
+pub fn all() -> impl Iterator<Item = &'static FuzzTarget> {
     let rooms = [
         compat_targets::TARGETS,
         drive_targets::TARGETS,

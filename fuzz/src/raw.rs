@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::hint::black_box;
 
 use fat::{FormatParameters, Recorder, Volume, VolumeKind, mkfs};
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 
 use disk::Disk;
 
@@ -13,12 +13,12 @@ use disk::Disk;
 mod disk;
 
 /// The targets with raw bytes.
-pub const TARGETS: &[Target] = &[
-    Target { name: "partitions", run: partitions, corpus: &[] },
-    Target { name: "answers", run: answers, corpus: &[] },
-    Target { name: "nvme", run: nvme_pages, corpus: &[] },
-    Target { name: "exfat", run: exfat, corpus: &[] },
-    Target { name: "fat32", run: fat32, corpus: &[] },
+pub const TARGETS: &[FuzzTarget] = &[
+    FuzzTarget { name: "partitions", run: partitions, corpus: &[] },
+    FuzzTarget { name: "answers", run: answers, corpus: &[] },
+    FuzzTarget { name: "nvme", run: nvme_pages, corpus: &[] },
+    FuzzTarget { name: "exfat", run: exfat, corpus: &[] },
+    FuzzTarget { name: "fat32", run: fat32, corpus: &[] },
 ];
 
 /// The first byte selects the block size; the rest is the start of the image.

@@ -1,6 +1,6 @@
 //! Fuzzing of parsers, for the tests of the rooms (crates).
 //!
-//! A [`Target`] accepts any bytes and must return quickly, without a panic. The returned number
+//! A [`FuzzTarget`] accepts any bytes and must return quickly, without a panic. The returned number
 //! stands for its result (which error, which kind of value). An input with a new number is kept and
 //! mutated further, which leads the search into the parser without instrumenting its code.
 //!
@@ -23,7 +23,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A parser under test.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     /// Its name on the command line; unique among all rooms.
     pub name: &'static str,
     /// Parses the input and returns a number for the result; see [`outcome`].
@@ -73,7 +73,7 @@ pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
 /// If a parser panics (the message contains the input, unless it is an example of the corpus), if
 /// a target has fewer than `kinds_min` kinds of result (the search did not get into the parser), or
 /// if two targets share a name.
-pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
+pub fn check(targets: &[FuzzTarget], inputs: u64, kinds_min: usize) {
     let names: HashSet<_> = targets.iter().map(|target| target.name).collect();
     assert_eq!(names.len(), targets.len(), "two targets share a name");
     for target in targets {
@@ -83,7 +83,7 @@ pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
 }
 
 /// Number of kinds of result found.
-fn search(target: &Target, inputs: u64) -> usize {
+fn search(target: &FuzzTarget, inputs: u64) -> usize {
     let mut mutator = Mutator::new(target, 7);
     let mut seen: HashSet<_> = target.corpus.iter().map(|t| (target.run)(t.as_bytes())).collect();
     for _ in 0..inputs {
@@ -111,7 +111,8 @@ mod tests {
         outcome(&"x".repeat(digits.into()))
     }
 
-    const FRAGILE: Target = Target { name: "fragile", run: fragile, corpus: &["a[12] = 4711\n"] };
+    const FRAGILE: FuzzTarget =
+        FuzzTarget { name: "fragile", run: fragile, corpus: &["a[12] = 4711\n"] };
 
     #[test]
     fn a_parser_that_panics_is_found() {
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_search_without_progress_is_found() {
-        let deaf = Target { name: "deaf", run: |_| 0, corpus: &["a"] };
+        let deaf = FuzzTarget { name: "deaf", run: |_| 0, corpus: &["a"] };
         let error = std::panic::catch_unwind(|| check(&[deaf], 100, 2)).expect_err("panics");
         let message = error.downcast_ref::<String>().expect("a message");
         assert_eq!(message, "deaf: only 1 kinds of result");

@@ -1,7 +1,7 @@
 //! Inputs mutated from examples: lines and words are swapped, numbers become edge values, pieces
 //! are repeated or cut, and bits are flipped. Deterministic for a given seed.
 
-use crate::Target;
+use crate::FuzzTarget;
 
 /// Maximum input length, bytes; enough to expose quadratic time.
 const LONGEST: usize = 1 << 14;
@@ -102,7 +102,7 @@ pub struct Mutator {
 
 impl Mutator {
     /// Starts from the examples of a target.
-    pub fn new(target: &Target, seed: u64) -> Mutator {
+    pub fn new(target: &FuzzTarget, seed: u64) -> Mutator {
         let kept: Vec<_> = target.corpus.iter().map(|text| text.as_bytes().to_vec()).collect();
         let all = target
             .corpus

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit};
 
-use crate::{Mutator, Target};
+use crate::{FuzzTarget, Mutator};
 
 /// An input that takes longer counts as a hang. Parsers need microseconds; the machine may be busy.
 const HANG: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const MEMORY: u64 = 2 << 30;
 /// # Panics
 /// In the child process, if the parser panics, the memory limit cannot be set, or the file for the
 /// input cannot be written.
-pub fn main(targets: &[Target]) -> ExitCode {
+pub fn main(targets: &[FuzzTarget]) -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--names") {
         targets.iter().for_each(|target| println!("{}", target.name));
@@ -48,7 +48,7 @@ pub fn main(targets: &[Target]) -> ExitCode {
 
 /// A parsed command line.
 struct Wanted<'a> {
-    target: &'a Target,
+    target: &'a FuzzTarget,
     /// Seconds.
     time: u64,
     seed: u64,
@@ -59,7 +59,7 @@ struct Wanted<'a> {
 }
 
 /// Parses a command line; `None` if any word of it is not understood.
-fn parse<'a>(words: &[String], targets: &'a [Target]) -> Option<Wanted<'a>> {
+fn parse<'a>(words: &[String], targets: &'a [FuzzTarget]) -> Option<Wanted<'a>> {
     let (name, options) = words.split_first()?;
     let target = targets.iter().find(|target| target.name == name)?;
     let mut wanted = Wanted { target, time: 60, seed: 1, seeds: None, child: false };
@@ -84,12 +84,12 @@ fn seconds(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(each)
 }
 
-fn current(target: &Target) -> PathBuf {
+fn current(target: &FuzzTarget) -> PathBuf {
     let root = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
     root.join("fuzz").join(target.name).join("current")
 }
 
-fn parent(target: &Target, words: &[String]) -> ExitCode {
+fn parent(target: &FuzzTarget, words: &[String]) -> ExitCode {
     let run = || -> std::io::Result<bool> {
         let mut child = Command::new(std::env::current_exe()?);
         Ok(child.args(words).arg("--child").status()?.success())
@@ -162,7 +162,7 @@ fn files(directory: &Path) -> Vec<Vec<u8>> {
 }
 
 /// Writes an input to the file, then tries it. Returns the number of its result.
-fn attempt(target: &Target, file: &File, input: &[u8]) -> u64 {
+fn attempt(target: &FuzzTarget, file: &File, input: &[u8]) -> u64 {
     file.write_all_at(input, 0).and_then(|()| file.set_len(input.len() as u64)).expect("written");
     (target.run)(input)
 }
@@ -186,7 +186,8 @@ fn watch(tried: &AtomicU64) {
 mod tests {
     use super::*;
 
-    const TARGET: Target = Target { name: "size", run: |input| input.len() as u64, corpus: &[] };
+    const TARGET: FuzzTarget =
+        FuzzTarget { name: "size", run: |input| input.len() as u64, corpus: &[] };
 
     #[test]
     fn every_word_must_be_understood() {

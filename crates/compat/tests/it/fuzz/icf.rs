@@ -1,10 +1,10 @@
 //! IOMeter configurations as a fuzz target. The parser is in `methods`, next to the method that
 //! runs them.
 
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 
 /// Files as saved by IOMeter.
-pub const ICF: Target = Target { name: "icf", run: icf, corpus: FILES };
+pub const ICF: FuzzTarget = FuzzTarget { name: "icf", run: icf, corpus: FILES };
 
 fn icf(input: &[u8]) -> u64 {
     match methods::parse_icf(&String::from_utf8_lossy(input)) {

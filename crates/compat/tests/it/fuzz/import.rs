@@ -1,7 +1,7 @@
 //! Results of other tools as fuzz targets, one per format.
 
 use compat::import::{ImportError, Piece, Pieces, decode, format, read};
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 use record::{Document, Run};
 
 /// A number for the outcome of reading ssdyno records and the text between them.
@@ -50,7 +50,7 @@ macro_rules! targets {
             fn $function(bytes: &[u8]) -> u64 {
                 imported(bytes, $name)
             }
-            pub const $constant: Target = Target {
+            pub const $constant: FuzzTarget = FuzzTarget {
                 name: concat!("import-", $name),
                 run: $function,
                 corpus: &[$(include_str!(concat!("../../import/", $sample))),*],
@@ -60,14 +60,14 @@ macro_rules! targets {
 }
 
 /// ssdyno exports, as JSON and as CSV.
-pub const OWN: Target = Target {
+pub const OWN: FuzzTarget = FuzzTarget {
     name: "import-ssdyno",
     run: records,
     corpus: &[include_str!("../../import/export.jsonl"), include_str!("../../import/export.csv")],
 };
 
 /// Texts of every format as people paste them, of which none is known.
-pub const PASTE: Target = Target {
+pub const PASTE: FuzzTarget = FuzzTarget {
     name: "import-paste",
     run: paste,
     corpus: &[

@@ -1,11 +1,11 @@
 //! iozone's command line as a fuzz target.
 
 use compat::iozone::{IozoneRequest, parse};
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 
 /// Command lines, one word per line.
-pub const COMMAND_LINE: Target =
-    Target { name: "iozone-command-line", run: command_line, corpus: COMMAND_LINES };
+pub const COMMAND_LINE: FuzzTarget =
+    FuzzTarget { name: "iozone-command-line", run: command_line, corpus: COMMAND_LINES };
 
 fn command_line(input: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(input);

@@ -8,7 +8,7 @@ mod import;
 mod iozone;
 
 /// Every parser of this crate.
-pub const TARGETS: &[fuzz::Target] = &[
+pub const TARGETS: &[fuzz::FuzzTarget] = &[
     iozone::COMMAND_LINE,
     icf::ICF,
     import::OWN,

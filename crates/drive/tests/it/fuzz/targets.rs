@@ -1,19 +1,19 @@
 //! The fuzz targets of this room: partition tables and contents of drives, their responses, and
 //! notes of drives detached from the kernel.
 
-use fuzz::{Target, bytes, outcome};
+use fuzz::{FuzzTarget, bytes, outcome};
 
 /// Every parser of this room.
-pub const TARGETS: &[Target] = &[CONTENTS, ANSWERS, NOTE];
+pub const TARGETS: &[FuzzTarget] = &[CONTENTS, ANSWERS, NOTE];
 
 /// First and last sectors of drives: tables, file systems, labels.
-const CONTENTS: Target = Target { name: "drive-contents", run: contents, corpus: IMAGES };
+const CONTENTS: FuzzTarget = FuzzTarget { name: "drive-contents", run: contents, corpus: IMAGES };
 
 /// Responses of drives to every command: identify pages, logs, card registers.
-const ANSWERS: Target = Target { name: "drive-answers", run: answers, corpus: PAGES };
+const ANSWERS: FuzzTarget = FuzzTarget { name: "drive-answers", run: answers, corpus: PAGES };
 
 /// Notes of detached drives, which other users may have written.
-const NOTE: Target = Target { name: "drive-note", run: note, corpus: NOTES };
+const NOTE: FuzzTarget = FuzzTarget { name: "drive-note", run: note, corpus: NOTES };
 
 fn note(input: &[u8]) -> u64 {
     outcome(&drive::fuzzing::note(input))

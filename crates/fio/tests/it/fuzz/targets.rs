@@ -3,17 +3,17 @@
 use std::io;
 
 use fio::{CommandLine, World, parse};
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 
 /// Every parser of this crate.
-pub const TARGETS: &[Target] = &[COMMAND_LINE, JOB_FILE];
+pub const TARGETS: &[FuzzTarget] = &[COMMAND_LINE, JOB_FILE];
 
 /// Command lines, one word per line.
-const COMMAND_LINE: Target =
-    Target { name: "fio-command-line", run: command_line, corpus: COMMAND_LINES };
+const COMMAND_LINE: FuzzTarget =
+    FuzzTarget { name: "fio-command-line", run: command_line, corpus: COMMAND_LINES };
 
 /// Job files.
-const JOB_FILE: Target = Target { name: "fio-job-file", run: job_file, corpus: JOB_FILES };
+const JOB_FILE: FuzzTarget = FuzzTarget { name: "fio-job-file", run: job_file, corpus: JOB_FILES };
 
 fn command_line(input: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(input);

@@ -4,19 +4,19 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 use journal::{EarlierJournal, JournalDir};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Every parser of this crate.
-pub const TARGETS: &[Target] = &[JOURNAL, ENTRY];
+pub const TARGETS: &[FuzzTarget] = &[JOURNAL, ENTRY];
 
 /// Headers of journals, with a valid checksum and a few original bytes.
-const JOURNAL: Target = Target { name: "journal", run: journal, corpus: HEADERS };
+const JOURNAL: FuzzTarget = FuzzTarget { name: "journal", run: journal, corpus: HEADERS };
 
 /// Entries of the registry.
-const ENTRY: Target = Target { name: "journal-entry", run: entry, corpus: ENTRIES };
+const ENTRY: FuzzTarget = FuzzTarget { name: "journal-entry", run: entry, corpus: ENTRIES };
 
 static DIRECTORY: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a directory"));
 

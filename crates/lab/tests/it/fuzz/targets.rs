@@ -1,14 +1,14 @@
 //! Fuzz targets of this crate: documents of published experiments, protocols and their answers, and
 //! drive images.
 
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 use lab::{image, protocol, replicate};
 
 /// Every parser of this crate.
-pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE, PROTOCOL, ANSWERS];
+pub const TARGETS: &[FuzzTarget] = &[PUBLISHED, IMAGE, PROTOCOL, ANSWERS];
 
 /// Each line is an offset and bytes in hexadecimal.
-const IMAGE: Target = Target { name: "image", run: image, corpus: IMAGES };
+const IMAGE: FuzzTarget = FuzzTarget { name: "image", run: image, corpus: IMAGES };
 
 /// Parses a header and one record. An invalid header is replaced by a valid one, so that the record
 /// is parsed anyway.
@@ -38,7 +38,7 @@ const IMAGES: &[&str] = &[
 ];
 
 /// User-supplied documents.
-const PUBLISHED: Target = Target { name: "published", run: published, corpus: DOCUMENTS };
+const PUBLISHED: FuzzTarget = FuzzTarget { name: "published", run: published, corpus: DOCUMENTS };
 
 fn published(input: &[u8]) -> u64 {
     match replicate::parse("x.toml", &String::from_utf8_lossy(input)) {
@@ -53,7 +53,7 @@ const DOCUMENTS: &[&str] = &[
 ];
 
 /// User-supplied protocols.
-const PROTOCOL: Target = Target { name: "protocol", run: steps, corpus: PROTOCOLS };
+const PROTOCOL: FuzzTarget = FuzzTarget { name: "protocol", run: steps, corpus: PROTOCOLS };
 
 fn steps(input: &[u8]) -> u64 {
     match protocol::parse("x.toml", &String::from_utf8_lossy(input)) {
@@ -72,7 +72,7 @@ const PROTOCOLS: &[&str] = &[
 ];
 
 /// Answers to the questions of a protocol, from a file of the user (`--answers`).
-const ANSWERS: Target = Target { name: "answers", run: answers, corpus: ANSWER_FILES };
+const ANSWERS: FuzzTarget = FuzzTarget { name: "answers", run: answers, corpus: ANSWER_FILES };
 
 fn answers(input: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(input);

@@ -1,12 +1,12 @@
 //! The fuzz target of this room: stamps of an earlier run, read from a drive.
 
-use fuzz::{Target, bytes, outcome};
+use fuzz::{FuzzTarget, bytes, outcome};
 
 /// Every parser of this room, except that of IOMeter's files, which `compat` fuzzes.
-pub const TARGETS: &[Target] = &[WEAR];
+pub const TARGETS: &[FuzzTarget] = &[WEAR];
 
 /// Offset, number and run of a block's stamps, then changes to its bytes.
-const WEAR: Target = Target { name: "wear-stamps", run: wear, corpus: BLOCKS };
+const WEAR: FuzzTarget = FuzzTarget { name: "wear-stamps", run: wear, corpus: BLOCKS };
 
 fn wear(input: &[u8]) -> u64 {
     outcome(&methods::fuzzing::wear_block(&bytes(input, 2048)))

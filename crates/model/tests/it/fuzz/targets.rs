@@ -1,16 +1,17 @@
 //! Fuzz targets of this crate: descriptions of virtual drives and their overrides.
 
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 use model::DriveSpec;
 
 /// Every parser of this crate.
-pub const TARGETS: &[Target] = &[PRESET, OVERRIDES];
+pub const TARGETS: &[FuzzTarget] = &[PRESET, OVERRIDES];
 
 /// Description files.
-const PRESET: Target = Target { name: "preset", run: preset, corpus: PRESETS };
+const PRESET: FuzzTarget = FuzzTarget { name: "preset", run: preset, corpus: PRESETS };
 
 /// Overrides, one `KEY=VALUE` per line.
-const OVERRIDES: Target = Target { name: "preset-overrides", run: overrides, corpus: OVERRIDE };
+const OVERRIDES: FuzzTarget =
+    FuzzTarget { name: "preset-overrides", run: overrides, corpus: OVERRIDE };
 
 fn preset(input: &[u8]) -> u64 {
     match DriveSpec::parse("x.toml", &String::from_utf8_lossy(input)) {

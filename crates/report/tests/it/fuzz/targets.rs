@@ -1,15 +1,15 @@
 //! Fuzz target of this crate: untrusted records, rendered in every output format.
 
 use emit::controls_display;
-use fuzz::{Target, outcome};
+use fuzz::{FuzzTarget, outcome};
 use record::Document;
 use report::Style;
 
 /// Every fuzz target of this crate.
-pub const TARGETS: &[Target] = &[RECORD];
+pub const TARGETS: &[FuzzTarget] = &[RECORD];
 
 /// Records as JSON.
-const RECORD: Target = Target { name: "record", run: record, corpus: RECORDS };
+const RECORD: FuzzTarget = FuzzTarget { name: "record", run: record, corpus: RECORDS };
 
 fn record(input: &[u8]) -> u64 {
     let document = match Document::parse(&String::from_utf8_lossy(input)) {
