@@ -13,7 +13,7 @@ use methods::{IOZONE, IOZONE_LATENCIES};
 use script::Options;
 
 use crate::error::Result;
-use crate::request::{Instrument, NULL, NULL_NVME, Target};
+use crate::request::{Instrument, NULL, NULL_NVME, TargetRequest};
 use crate::virtual_drive;
 use crate::work::Work;
 
@@ -39,16 +39,20 @@ pub fn instrument(command: &IozoneCommand) -> Instrument {
 }
 
 /// The target of a command line. `destroy` is the confirmation that allows overwriting it.
-pub fn target(command: &IozoneCommand, destroy: Option<String>) -> Target {
+pub fn target(command: &IozoneCommand, destroy: Option<String>) -> TargetRequest {
     let path = command.keep.then(|| Path::new(command.file.as_deref().unwrap_or(DEFAULT_NAME)));
     if let Some(file) = path.filter(|file| file.is_file()) {
-        return Target { spec: file.display().to_string(), destroy, ..Target::default() };
+        return TargetRequest {
+            spec: file.display().to_string(),
+            destroy,
+            ..TargetRequest::default()
+        };
     }
     let spec = place(command.file.as_deref());
     let directory = Path::new(&spec).is_dir();
     let size = directory.then(|| command.run.file_bytes_max().max(BYTES_MIN));
     let keep = path.filter(|_| directory).map(Path::to_path_buf);
-    Target { spec, size, destroy, keep, ..Target::default() }
+    TargetRequest { spec, size, destroy, keep, ..TargetRequest::default() }
 }
 
 /// The directory of the file given with `-f`, or the target itself.

@@ -54,7 +54,7 @@ pub use script::{Declared, Form, MethodInfo, MetricInfo, Options};
 
 pub use self::error::{ErrorKind, LabError, Result};
 pub use self::kept::{answered, kept};
-pub use self::request::{Instrument, Request, Target};
+pub use self::request::{Instrument, Request, TargetRequest};
 pub use self::session::{Begun, Planned};
 pub use self::spread::prior as assumed_spread;
 pub use self::watcher::{Recorded, Watcher};

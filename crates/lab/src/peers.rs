@@ -20,7 +20,7 @@ use store::Store;
 use crate::compare::{differences, quantities};
 use crate::drives::{self, PREFIX};
 use crate::published;
-use crate::request::{Request, Target};
+use crate::request::{Request, TargetRequest};
 use crate::spread;
 use crate::target::Stand;
 use crate::work::Work;
@@ -184,7 +184,7 @@ pub(crate) fn simulate(
     let model = target.drive.as_ref()?.model.clone()?;
     let preset = drives::presets().ok()?.into_iter().find(|p| is_model(&model, &p.model))?;
     let spec = format!("{PREFIX}{}", preset.name);
-    let target = Target { spec, size: request.target.size, ..Target::default() };
+    let target = TargetRequest { spec, size: request.target.size, ..TargetRequest::default() };
     let request = Request { target, ..request.clone() };
     let limit = SIMULATION_MAX.min(took.mul_f64(SHARE));
     within(limit, user, |interrupt| simulated(&request, work, interrupt))

@@ -7,18 +7,18 @@ use record::State;
 use rig::Erase;
 use script::Options;
 
-use crate::request::Target;
+use crate::request::TargetRequest;
 use crate::work::Work;
 
 /// Size of the scratch file for trimming a directory, bytes. It stays empty.
 const SCRATCH_BYTES: u64 = 1 << 20;
 
-impl Target {
+impl TargetRequest {
     /// The target for a preparation. In a directory, only the free space is trimmed.
     #[must_use]
-    pub fn to_prepare(self) -> Target {
+    pub fn to_prepare(self) -> TargetRequest {
         if Path::new(&self.spec).is_dir() {
-            Target { size: Some(SCRATCH_BYTES), ..self }
+            TargetRequest { size: Some(SCRATCH_BYTES), ..self }
         } else {
             self
         }

@@ -19,7 +19,7 @@ use record::{Environment, Safety};
 use rig::{Event, Files, Observer, Rig, TargetInfo};
 
 use crate::error::{LabError, Result};
-use crate::request::{Instrument, NULL, NULL_NVME, Request, Target};
+use crate::request::{Instrument, NULL, NULL_NVME, Request, TargetRequest};
 
 /// Default size of the null targets, bytes.
 const NULL_BYTES: u64 = 1 << 30;
@@ -55,7 +55,7 @@ pub(crate) fn is_block_device(kind: FileType) -> bool {
     kind.is_block_device()
 }
 
-impl Target {
+impl TargetRequest {
     fn null(&self) -> TargetInfo {
         let mut null = TargetInfo::null(self.size.unwrap_or(NULL_BYTES));
         null.target.spec.clone_from(&self.spec);
@@ -92,7 +92,7 @@ impl Target {
 }
 
 /// Makes every check that opening makes, without touching the target.
-pub(crate) fn plan(target: &Target, fills: bool) -> Result<Planned> {
+pub(crate) fn plan(target: &TargetRequest, fills: bool) -> Result<Planned> {
     if target.is_null() {
         return Ok(Planned { info: target.null(), destroys: None, file: None });
     }
@@ -106,7 +106,7 @@ pub(crate) fn plan(target: &Target, fills: bool) -> Result<Planned> {
 }
 
 /// The directory for journals of borrowed blocks, if there is one.
-pub(crate) fn journals(target: &Target) -> Option<PathBuf> {
+pub(crate) fn journals(target: &TargetRequest) -> Option<PathBuf> {
     Some(target.place().ok()?.dir().to_path_buf())
 }
 

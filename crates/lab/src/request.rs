@@ -15,7 +15,7 @@ pub(crate) const NULL_NVME: &str = "null:nvme";
 /// Where and how to measure, and where to store the record.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    pub target: Target,
+    pub target: TargetRequest,
     pub instrument: Instrument,
     /// The store of records; `None`: the user's own.
     pub store: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub struct Request {
 
 /// A target, and the user's permissions for it.
 #[derive(Clone, Debug, Default)]
-pub struct Target {
+pub struct TargetRequest {
     /// A directory, file or block device, `pci:0000:00:05.0`, `sim:NAME`, or `null:`.
     pub spec: String,
     /// Bytes to work on.
@@ -60,7 +60,7 @@ pub struct Instrument {
 impl Request {
     /// Creates a request for a target, with defaults for everything else.
     pub fn on(spec: impl Into<String>) -> Request {
-        let target = Target { spec: spec.into(), ..Target::default() };
+        let target = TargetRequest { spec: spec.into(), ..TargetRequest::default() };
         Request { target, ..Request::default() }
     }
 }

@@ -9,10 +9,10 @@ use rig::{BackendKind, Observer, Rig};
 
 use crate::error::{LabError, Result};
 use crate::real::{self, FileIdentity, Machine, Planned};
-use crate::request::{NULL, NULL_NVME, Request, Target};
+use crate::request::{NULL, NULL_NVME, Request, TargetRequest};
 use crate::virtual_drive;
 
-impl Target {
+impl TargetRequest {
     /// Whether it is a virtual drive or the null target, rather than a drive of this machine.
     pub fn is_simulated(&self) -> bool {
         self.is_null() || self.spec.starts_with(virtual_drive::PREFIX)

@@ -13,7 +13,7 @@ use rig::{Files, Observer, Rig, TargetInfo};
 use workload::Workload;
 
 use crate::error::{LabError, Result};
-use crate::request::{Request, Target};
+use crate::request::{Request, TargetRequest};
 
 /// A target that passed every check: a virtual drive.
 #[derive(Clone, Debug)]
@@ -90,12 +90,12 @@ pub(crate) fn is_block_device(_kind: FileType) -> bool {
 }
 
 /// Checks a target: refused.
-pub(crate) fn plan(_target: &Target, _fills: bool) -> Result<Planned> {
+pub(crate) fn plan(_target: &TargetRequest, _fills: bool) -> Result<Planned> {
     Err(LabError::needs_linux())
 }
 
 /// The directory for journals of borrowed blocks: none.
-pub(crate) fn journals(_target: &Target) -> Option<PathBuf> {
+pub(crate) fn journals(_target: &TargetRequest) -> Option<PathBuf> {
     None
 }
 

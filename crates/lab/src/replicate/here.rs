@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::error::{LabError, Result};
 use crate::real::NamedScratch;
-use crate::request::Target;
+use crate::request::TargetRequest;
 use crate::watcher::Recorded;
 
 /// A step by the document's author.
@@ -55,7 +55,12 @@ pub struct Jobs {
 impl Jobs {
     /// The jobs of a command line, on a scratch file in the target or on the target itself. Creates
     /// the scratch file only if the jobs are to `run`.
-    pub fn parse(words: &str, target: &Target, time: Option<Duration>, run: bool) -> Result<Jobs> {
+    pub fn parse(
+        words: &str,
+        target: &TargetRequest,
+        time: Option<Duration>,
+        run: bool,
+    ) -> Result<Jobs> {
         let path = Path::new(&target.spec);
         let directory = path.is_dir();
         let scratch = if directory && run { Some(NamedScratch::create(path)?) } else { None };

@@ -25,7 +25,7 @@ pub use self::imported::imported;
 pub use self::own_drive::Beside;
 pub use self::repeated::{Done, Repeated};
 use crate::error::{LabError, Result};
-use crate::request::Target;
+use crate::request::TargetRequest;
 
 impl Document {
     /// The experiments whose name contains `only`; the error lists the known names.
@@ -45,7 +45,7 @@ impl Document {
     pub fn steps_for(
         &self,
         name: &str,
-        target: &Target,
+        target: &TargetRequest,
         only: Option<&str>,
     ) -> Result<Vec<&here::HereStep>> {
         let spec = &target.spec;

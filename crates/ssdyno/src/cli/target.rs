@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::Args;
-use lab::{BackendKind, Instrument, Request, Target};
+use lab::{BackendKind, Instrument, Request, TargetRequest};
 use workload::units;
 
 use super::complete;
@@ -136,7 +136,7 @@ impl MeasureArgs {
         let InstrumentArgs { backend, pin, patience, .. } = self.instrument;
         let seed = self.instrument.session_seed();
         Request {
-            target: Target {
+            target: TargetRequest {
                 spec: target.to_string(),
                 size: self.size,
                 destroy: self.destroy.clone(),

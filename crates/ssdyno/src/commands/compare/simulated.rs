@@ -3,7 +3,7 @@
 //! it is the same every time.
 
 use lab::io::Io;
-use lab::{Options, Request, Target, Work, work};
+use lab::{Options, Request, TargetRequest, Work, work};
 use record::Run;
 
 use crate::cli::{Command, CompareArgs, MeasureArgs, OutputArgs, reparsed};
@@ -47,7 +47,7 @@ fn record(
     work: &Work<'_>,
 ) -> Result<Run> {
     let mut request = Request::on(target.to_string());
-    request.target = Target { size: measure.size, ..request.target };
+    request.target = TargetRequest { size: measure.size, ..request.target };
     request.instrument.seed = seed(like);
     request.store.clone_from(&args.store.store);
     request.command = crate::cli::typed();

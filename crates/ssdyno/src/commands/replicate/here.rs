@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use lab::fio::Permissions;
 use lab::replicate::here::{self, Done, HereStep};
 use lab::replicate::{Beside, Document};
-use lab::{Options, Recorded, Request, Target, Work};
+use lab::{Options, Recorded, Request, TargetRequest, Work};
 
 use crate::cli::{HereArgs, OutputArgs, ReplicateArgs};
 use crate::commands::{fio as fio_command, session};
@@ -18,11 +18,11 @@ use crate::{present, screen};
 
 /// Runs a document's steps on the target and shows the results next to the published figures.
 pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) -> Result {
-    let target = Target {
+    let target = TargetRequest {
         spec: target.to_string(),
         size: args.here.size,
         destroy: args.here.destroy.clone(),
-        ..Target::default()
+        ..TargetRequest::default()
     };
     let steps = document.steps_for(name, &target, args.only.as_deref())?;
     let request = Request { target, ..super::request(String::new(), args) };
