@@ -14,7 +14,7 @@ use crate::fault::Faults;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
 use crate::ftl::page::{Full, PageMapped, Work};
-use crate::health::{Health, LifetimeCounters};
+use crate::health::{LifetimeCounters, ReportedHealth};
 use crate::heat::Heat;
 use crate::link::{Links, Way};
 use crate::media::{Media, ns};
@@ -456,7 +456,7 @@ impl Drive {
     }
 
     /// Returns the wear, traffic and temperature that the drive reports.
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> ReportedHealth {
         let (mean_erases, spare_percent) = match &self.translation {
             Translation::Page(page) => {
                 let blocks = page.blocks();
@@ -467,7 +467,7 @@ impl Drive {
             }
             Translation::Au(au) => (au.mean_erases(), if au.worn_out() { 0.0 } else { 100.0 }),
         };
-        Health {
+        ReportedHealth {
             counters: self.counters,
             wear_percent: mean_erases / f64::from(self.endurance.max(1)) * 100.0
                 + self.worn_percent,

@@ -13,7 +13,7 @@ pub struct LifetimeCounters {
 
 /// Health data reported by a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Health {
+pub struct ReportedHealth {
     /// Host traffic.
     pub counters: LifetimeCounters,
     /// Percentage of rated life used; can exceed 100.

@@ -49,7 +49,7 @@ pub use declared::DeclaredSpec;
 pub use drive::{Completion, Drive, Status};
 pub use fault::{FaultKind, FaultSpec, Landing};
 pub use figure::{Figure, Origin, Size};
-pub use health::{Health, LifetimeCounters};
+pub use health::{LifetimeCounters, ReportedHealth};
 pub use hosts::HOSTS;
 pub use link::{BUSES, bus};
 pub use preset::{FigureLine, SpecError};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::thread;
 
-use model::Health;
+use model::ReportedHealth;
 use record::{Finding, FindingKind, Level};
 use rig::{BackendKind, DeviceTraffic, Job, Performance, Result, RigError, Stage, StopReason};
 use workload::{Caching, Pacing};
@@ -202,7 +202,7 @@ fn interval(jobs: &[Job]) -> u64 {
 }
 
 /// The drive's traffic between two readings of its counters.
-fn traffic_since(before: &Health, after: &Health) -> DeviceTraffic {
+fn traffic_since(before: &ReportedHealth, after: &ReportedHealth) -> DeviceTraffic {
     let (a, b) = (&before.counters, &after.counters);
     DeviceTraffic {
         read_bytes: b.read_bytes - a.read_bytes,
