@@ -141,10 +141,10 @@ impl State {
     }
 
     fn log(&mut self, command: &Fetched) -> u16 {
-        if command.cdw[0] as u8 != nvme::health::Health::PAGE {
+        if command.cdw[0] as u8 != nvme::health::HealthLog::PAGE {
             return NO_LOG;
         }
-        let mut log = vec![0; nvme::health::Health::BYTES];
+        let mut log = vec![0; nvme::health::HealthLog::BYTES];
         put(&mut log, 1, &313u16.to_le_bytes());
         (log[3], log[4]) = (100, 10);
         self.give(command, &log)

@@ -10,7 +10,7 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
-use nvme::health::{Health, SanitizeStatus, sanitize_status};
+use nvme::health::{HealthLog, SanitizeStatus, sanitize_status};
 
 use crate::error::DriveError;
 use crate::guard::{Guard, Held};
@@ -118,7 +118,7 @@ impl Guard {
         let (held, node, command) = self.sanitize_command()?;
         admin(&held.file, &command, &mut []).map_err(|e| io_error("sanitize", &node, e))?;
         loop {
-            let log = query::log(&held.file, SANITIZE_LOG, Health::BYTES)
+            let log = query::log(&held.file, SANITIZE_LOG, HealthLog::BYTES)
                 .map_err(|e| io_error("sanitize", &node, e))?;
             match sanitize_status(&log) {
                 Some(SanitizeStatus::Done) => return Ok(()),

@@ -8,7 +8,7 @@ use core::ops::Deref;
 
 use crate::command::{Command, opcode};
 use crate::error::Error;
-use crate::health::Health;
+use crate::health::HealthLog;
 use crate::host::{Clock as _, DmaMap, Mmio as _, PAGE_BYTES, Platform, copy_out, zero};
 use crate::identify::{self, Info, Namespace, STRUCTURE_BYTES};
 use crate::layout::{QueueLayout, QueueParameters};
@@ -235,10 +235,10 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
     }
 
     /// The health log of the controller.
-    pub fn health(&mut self) -> Result<Health, Error> {
-        let mut log = [0; Health::BYTES];
-        self.read(&Command::log(Health::PAGE, u32::MAX, Health::BYTES as u32), &mut log)?;
-        Health::parse(&log).ok_or(Error::Nonsense("the health log"))
+    pub fn health(&mut self) -> Result<HealthLog, Error> {
+        let mut log = [0; HealthLog::BYTES];
+        self.read(&Command::log(HealthLog::PAGE, u32::MAX, HealthLog::BYTES as u32), &mut log)?;
+        HealthLog::parse(&log).ok_or(Error::Nonsense("the health log"))
     }
 
     /// Formats a namespace. Everything on it is lost; allow minutes.

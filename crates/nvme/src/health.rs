@@ -26,8 +26,8 @@ const WARNINGS: [&str; 6] = [
 
 /// The health log. Counts saturate: no drive has written 2^64 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Health {
-    /// Bits of the critical warning; see [`Health::warnings`].
+pub struct HealthLog {
+    /// Bits of the critical warning; see [`HealthLog::warnings`].
     pub critical: u8,
     /// Composite temperature, degrees Celsius.
     pub temperature_c: Option<i16>,
@@ -53,14 +53,14 @@ pub struct Health {
     pub sensors_c: [Option<i16>; 8],
 }
 
-impl Health {
+impl HealthLog {
     /// Number of the log page.
     pub const PAGE: u8 = 0x02;
     /// Size of the log page, bytes.
     pub const BYTES: usize = 512;
 
     /// Parses the log; `None` if it is too short.
-    pub fn parse(log: &[u8]) -> Option<Health> {
+    pub fn parse(log: &[u8]) -> Option<HealthLog> {
         let byte = |at: usize| log.get(at).copied();
         let word = |at| bytes(log, at).map(u16::from_le_bytes);
         let wide = |at| bytes(log, at).map(u128::from_le_bytes);
@@ -70,7 +70,7 @@ impl Health {
         for (i, sensor) in sensors_c.iter_mut().enumerate() {
             *sensor = word(200 + 2 * i).and_then(celsius);
         }
-        Some(Health {
+        Some(HealthLog {
             critical: byte(0)?,
             temperature_c: celsius(word(1)?),
             spare_percent: byte(3)?,
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_health_log() {
-        let mut log = [0; Health::BYTES];
+        let mut log = [0; HealthLog::BYTES];
         log[0] = 0b1001;
         put(&mut log, 1, &314u16.to_le_bytes());
         log[3] = 100;
@@ -161,7 +161,7 @@ mod tests {
         put(&mut log, 128, &4321u128.to_le_bytes());
         put(&mut log, 144, &u128::MAX.to_le_bytes());
         put(&mut log, 202, &330u16.to_le_bytes());
-        let health = Health::parse(&log).expect("whole");
+        let health = HealthLog::parse(&log).expect("whole");
         assert_eq!(health.temperature_c, Some(41));
         assert_eq!((health.wear_percent, health.spare_percent), (2, 100));
         assert_eq!(health.written_bytes, 512_000_000_000);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn flash_writes_require_the_guid() {
-        let mut log = [0; Health::BYTES];
+        let mut log = [0; HealthLog::BYTES];
         put(&mut log, 0, &77u128.to_le_bytes());
         assert_eq!(flash_written(&log), None);
         put(&mut log, 496, &OCP_GUID);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn firmware_slots_mark_the_running_one() {
-        let mut log = [0; Health::BYTES];
+        let mut log = [0; HealthLog::BYTES];
         log[0] = 2;
         put(&mut log, 8, b"4B2P    ");
         put(&mut log, 16, b"4B2Q    ");
@@ -209,7 +209,7 @@ mod tests {
         let log = [0xff; 600];
         for length in 0..600 {
             let log = &log[..length];
-            let _ = (Health::parse(log), flash_written(log), sanitize_status(log));
+            let _ = (HealthLog::parse(log), flash_written(log), sanitize_status(log));
             let _ = (firmware_slots(log).count(), has_log(log, 0xc0));
         }
     }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use nvme::health::{Health, flash_written, has_log};
+use nvme::health::{HealthLog, flash_written, has_log};
 use nvme::identify::{CONTROLLER, Info, NAMESPACE, Namespace, STRUCTURE_BYTES};
 use workload::units;
 
@@ -137,20 +137,20 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
 }
 
 fn report_health(query: &mut Query<'_>, controller: &Info) {
-    let health_log = query.with(|file| log(file, Health::PAGE, Health::BYTES));
+    let health_log = query.with(|file| log(file, HealthLog::PAGE, HealthLog::BYTES));
     if let Some(log) = query.or_missing("health log", health_log)
         && let Some(reported) = health(&log)
     {
         query.id.health = std::mem::take(&mut query.id.health).or(reported);
     }
-    if let Ok(slots) = query.with(|file| log(file, FIRMWARE, Health::BYTES)) {
+    if let Ok(slots) = query.with(|file| log(file, FIRMWARE, HealthLog::BYTES)) {
         firmware_slots(&slots).into_iter().for_each(|s| query.detail("firmware slots", s));
     }
     // Reading an unsupported log would add an entry to the drive's error log.
     let list = || query.with(|file| log(file, LOGS, 1024)).ok();
     let list = controller.lists_logs.then(list).flatten();
     if list.is_some_and(|list| has_log(&list, OCP_HEALTH)) {
-        let ocp_log = query.with(|file| log(file, OCP_HEALTH, Health::BYTES)).ok();
+        let ocp_log = query.with(|file| log(file, OCP_HEALTH, HealthLog::BYTES)).ok();
         query.id.health.flash_written_bytes = ocp_log.and_then(|log| flash_written(&log));
     }
 }

@@ -119,7 +119,7 @@ impl<B: Bus> Owner<B> {
 
     /// The health log; `None` if it cannot be read, or while another thread holds the lock, which
     /// can take seconds.
-    pub(crate) fn health(&self) -> Option<nvme::health::Health> {
+    pub(crate) fn health(&self) -> Option<nvme::health::HealthLog> {
         self.up.try_lock().ok()?.controller.health().ok()
     }
 
