@@ -40,7 +40,7 @@ pub enum Before {
 
 /// A measured workload.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct MeasuredCell {
     /// The workload, with its region and depth.
     pub workload: Workload,
     /// Drive state before the measurement.
@@ -76,7 +76,7 @@ pub struct Observed {
     pub link: Option<f64>,
     /// Whole-drive pass.
     pub pass: Option<Pass>,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<MeasuredCell>,
 }
 
 /// A measurement and the fitted model's value.
@@ -196,7 +196,12 @@ fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
 }
 
 /// Determines a parameter from a cell; measurements at depth 1 then give the remaining time.
-fn decide(spec: &mut DriveSpec, cells: &[Cell], cell: Option<&Cell>, parameter: &Parameter) {
+fn decide(
+    spec: &mut DriveSpec,
+    cells: &[MeasuredCell],
+    cell: Option<&MeasuredCell>,
+    parameter: &Parameter,
+) {
     if let Some(cell) = cell
         && let Some(value) = solve(spec, cell, parameter)
     {
@@ -230,7 +235,7 @@ fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
 }
 
 /// Sum of squared logarithms of measured over predicted.
-fn misfit(spec: &DriveSpec, cells: &[Cell]) -> f64 {
+fn misfit(spec: &DriveSpec, cells: &[MeasuredCell]) -> f64 {
     let cells = cells.iter().filter(|cell| cell.before != Before::Full);
     cells.map(|cell| libm::log(rate(spec, cell) / cell.rate).powi(2)).sum()
 }
@@ -262,7 +267,7 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
         lines
             .extend(pass.again.zip(predicted.again).map(|(m, p)| line("whole drive, again", m, p)));
     }
-    let cell = |cell: &Cell| line(&cell.workload.name, cell.rate, rate(spec, cell));
+    let cell = |cell: &MeasuredCell| line(&cell.workload.name, cell.rate, rate(spec, cell));
     lines.extend(observed.cells.iter().map(cell));
     lines
 }
@@ -361,7 +366,7 @@ mod tests {
             Workload::new("states-filled", Pattern::Uniform, Mix::WRITE, 4096, region);
         workload.depth = 3;
         workload.stop.bytes = Some(3 << 30);
-        let mut cell = Cell { workload, before: Before::Full, rate: 0.0 };
+        let mut cell = MeasuredCell { workload, before: Before::Full, rate: 0.0 };
         cell.rate = rate(&truth, &cell);
         let observed = Observed { capacity: 1 << 30, cells: vec![cell], ..Observed::default() };
         let base = DriveSpec::default().with_overrides(&[("slc", "0")]).expect("known");

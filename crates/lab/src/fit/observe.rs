@@ -9,7 +9,7 @@ use methods::names::{
     STATES_READ_FRESH, STATES_READ_RESTORED, SUSTAIN_FRESH, SUSTAIN_FULL, ZONES_ASCENDING,
     ZONES_READ,
 };
-use model::fit::{Before, Cell, Observed, Pass};
+use model::fit::{Before, MeasuredCell, Observed, Pass};
 use record::{MetricKey, Order, Run, State, Statistic, TargetKind, Unit};
 use rules::ReachedState;
 use workload::{Mix, Pacing, Workload};
@@ -61,14 +61,14 @@ fn pass(run: &Run) -> Option<Pass> {
     })
 }
 
-fn cells(run: &Run) -> Vec<Cell> {
+fn cells(run: &Run) -> Vec<MeasuredCell> {
     run.known_workloads()
         .filter_map(|workload| {
             let alone = workload.mix.only().is_some() && workload.jobs == 1;
             let before = before(run, &workload)?;
             let rate = rate(run, &workload)?;
             let usable = alone && workload.pacing == Pacing::Closed && rate > 0.0;
-            usable.then_some(Cell { workload, before, rate })
+            usable.then_some(MeasuredCell { workload, before, rate })
         })
         .collect()
 }

@@ -5,7 +5,7 @@
 use workload::{OpKind, Pattern};
 
 use super::replay::rate;
-use super::{Before, Cell, put, rounded};
+use super::{Before, MeasuredCell, put, rounded};
 use crate::figure::Figure;
 use crate::spec::DriveSpec;
 
@@ -43,22 +43,23 @@ pub const WRITE_CORE: Parameter =
 pub const BUS: Parameter = Parameter { place: |s| &mut s.nand.bus_mb_s, range: (10.0, 5000.0) };
 pub const SPARE: Parameter = Parameter { place: |s| &mut s.op, range: (0.02, 1.0) };
 
-fn small(cell: &Cell, kind: OpKind) -> bool {
+fn small(cell: &MeasuredCell, kind: OpKind) -> bool {
     let w = &cell.workload;
     w.pattern.is_random() && w.mix.only() == Some(kind) && w.blocks.max() <= 16_384
 }
 
 /// The cell with small random operations at depth 1 (`alone`) or at the highest depth.
-pub fn random(cells: &[Cell], kind: OpKind, alone: bool) -> Option<&Cell> {
-    let fits =
-        |c: &&Cell| small(c, kind) && (c.workload.depth == 1) == alone && c.before != Before::Full;
+pub fn random(cells: &[MeasuredCell], kind: OpKind, alone: bool) -> Option<&MeasuredCell> {
+    let fits = |c: &&MeasuredCell| {
+        small(c, kind) && (c.workload.depth == 1) == alone && c.before != Before::Full
+    };
     cells.iter().filter(fits).max_by_key(|c| c.workload.depth)
 }
 
 /// The fastest sequential read of part of the drive. Reads of a full drive are excluded, because
 /// the model would have to fill it for every trial.
-pub fn sequential(cells: &[Cell]) -> Option<&Cell> {
-    let fits = |c: &&Cell| {
+pub fn sequential(cells: &[MeasuredCell]) -> Option<&MeasuredCell> {
+    let fits = |c: &&MeasuredCell| {
         let w = &c.workload;
         let reads = w.pattern == Pattern::Sequential && w.mix.only() == Some(OpKind::Read);
         reads && c.before != Before::Full
@@ -67,21 +68,21 @@ pub fn sequential(cells: &[Cell]) -> Option<&Cell> {
 }
 
 /// Rate of the fastest sequential write, bytes per second.
-pub fn fastest_write(cells: &[Cell]) -> Option<f64> {
-    let in_order = |c: &&Cell| {
+pub fn fastest_write(cells: &[MeasuredCell]) -> Option<f64> {
+    let in_order = |c: &&MeasuredCell| {
         c.workload.pattern == Pattern::Sequential && c.workload.mix.only() == Some(OpKind::Write)
     };
     cells.iter().filter(in_order).map(|c| c.rate).reduce(f64::max)
 }
 
 /// The cell with random writes to a full drive.
-pub fn worn(cells: &[Cell]) -> Option<&Cell> {
+pub fn worn(cells: &[MeasuredCell]) -> Option<&MeasuredCell> {
     cells.iter().find(|c| small(c, OpKind::Write) && c.before == Before::Full)
 }
 
 /// Fits the cells at depth 1. There, the times of an operation add up, so the difference between
 /// model and measurement is assigned to one of them.
-pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
+pub fn fit_alone(spec: &mut DriveSpec, cells: &[MeasuredCell]) {
     let alone = [(OpKind::Write, &[LATENCY][..]), (OpKind::Read, &[SLC_READ, READ])];
     for (kind, knobs) in alone {
         let Some(cell) = random(cells, kind, true) else { continue };
@@ -106,7 +107,7 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
 
 /// Returns the value at which the model matches the measurement, or the nearer end of the range if
 /// none does. Returns `None` if the cell does not depend on the parameter.
-pub fn solve(spec: &DriveSpec, cell: &Cell, parameter: &Parameter) -> Option<f64> {
+pub fn solve(spec: &DriveSpec, cell: &MeasuredCell, parameter: &Parameter) -> Option<f64> {
     let rate_with = |value: f64| {
         let mut tried = spec.clone();
         parameter.set(&mut tried, value, "");

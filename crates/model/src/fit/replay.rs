@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use workload::{Op, OpKind, OpStream, Region};
 
-use super::{Before, Cell, Pass};
+use super::{Before, MeasuredCell, Pass};
 use crate::drive::Drive;
 use crate::spec::DriveSpec;
 
@@ -20,7 +20,7 @@ const CELL_BYTES: u64 = 2 << 30;
 const STEADY_OPS: u64 = 4_000_000;
 
 /// Returns the rate of a cell on a drive with this description, in bytes per second.
-pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
+pub fn rate(spec: &DriveSpec, cell: &MeasuredCell) -> f64 {
     let w = &cell.workload;
     let mut stand = Replay { drive: Drive::new(spec, 1), now: 0 };
     let everything = Region::first(stand.drive.bytes());
