@@ -20,7 +20,7 @@ pub enum Align {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cell {
+pub struct TableCell {
     text: String,
     ink: Ink,
     /// Whether it extends over the columns to its right.
@@ -29,24 +29,24 @@ pub struct Cell {
     tail: bool,
 }
 
-impl Cell {
+impl TableCell {
     /// A cell in an ink.
-    pub fn new(ink: Ink, text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), ink, ..Cell::default() }
+    pub fn new(ink: Ink, text: impl Into<String>) -> TableCell {
+        TableCell { text: text.into(), ink, ..TableCell::default() }
     }
 
     /// The last cell of a row; widens no column and extends over those to its right.
-    pub fn free(ink: Ink, text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), ink, free: true, ..Cell::default() }
+    pub fn free(ink: Ink, text: impl Into<String>) -> TableCell {
+        TableCell { text: text.into(), ink, free: true, ..TableCell::default() }
     }
 
-    pub fn dim(text: impl Into<String>) -> Cell {
-        Cell::new(Ink::Dim, text)
+    pub fn dim(text: impl Into<String>) -> TableCell {
+        TableCell::new(Ink::Dim, text)
     }
 
     /// A plain cell truncated at its beginning, for paths, whose names are at the end.
-    pub fn path(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), tail: true, ..Cell::default() }
+    pub fn path(text: impl Into<String>) -> TableCell {
+        TableCell { text: text.into(), tail: true, ..TableCell::default() }
     }
 
     fn width(&self) -> usize {
@@ -69,9 +69,9 @@ impl Cell {
     }
 }
 
-impl<T: Into<String>> From<T> for Cell {
-    fn from(text: T) -> Cell {
-        Cell::new(Ink::Plain, text)
+impl<T: Into<String>> From<T> for TableCell {
+    fn from(text: T) -> TableCell {
+        TableCell::new(Ink::Plain, text)
     }
 }
 
@@ -79,7 +79,7 @@ impl<T: Into<String>> From<T> for Cell {
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<Align>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Vec<TableCell>>,
     gap: usize,
     elastic: usize,
 }
@@ -142,11 +142,11 @@ impl Table {
 
     /// Adds a dim row of headings.
     pub fn heading<'a>(&mut self, cells: impl IntoIterator<Item = &'a str>) {
-        self.rows.push(cells.into_iter().map(Cell::dim).collect());
+        self.rows.push(cells.into_iter().map(TableCell::dim).collect());
     }
 
     /// Adds a row. Missing cells are blank.
-    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+    pub fn row<C: Into<TableCell>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
@@ -189,12 +189,12 @@ impl Table {
     fn widths(&self) -> Vec<usize> {
         let widths = (0..self.columns.len()).map(|column| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.filter(|cell| !cell.free).map(Cell::width).max().unwrap_or(0)
+            cells.filter(|cell| !cell.free).map(TableCell::width).max().unwrap_or(0)
         });
         widths.collect()
     }
 
-    fn row_width(&self, row: &[Cell], widths: &[usize]) -> usize {
+    fn row_width(&self, row: &[TableCell], widths: &[usize]) -> usize {
         row.iter()
             .zip(widths)
             .map(|(cell, bound)| if cell.free { cell.width() + self.gap } else { bound + self.gap })
@@ -202,7 +202,7 @@ impl Table {
             .saturating_sub(self.gap)
     }
 
-    fn render_row(&self, row: &[Cell], widths: &[usize], style: &Style) -> String {
+    fn render_row(&self, row: &[TableCell], widths: &[usize], style: &Style) -> String {
         let mut line = String::new();
         let mut blanks = 0;
         for (column, cell) in row.iter().enumerate().take(widths.len()) {
@@ -264,7 +264,10 @@ nvme0n1           x
         let mut table = Table::new(&[Align::Left, Align::Left]);
         table.row(["sim:samsung-980-pro-2t", "Records 1.35 GB/s on average"]);
         assert_eq!((table.width(), table.least(14), table.least(99)), (52, 38, 52));
-        table.row([Cell::free(Ink::Plain, "a name that extends over the columns to its right")]);
+        table.row([TableCell::free(
+            Ink::Plain,
+            "a name that extends over the columns to its right",
+        )]);
         assert_eq!(table.least(14), 38);
     }
 
@@ -286,7 +289,8 @@ sdb      another disk with a longer des…
     #[test]
     fn a_path_keeps_its_end() {
         let mut table = Table::new(&[Align::Left, Align::Left]).elastic(0);
-        table.row([Cell::path("/a/directory/with/a/rather/long/name/fio.json"), "read".into()]);
+        table
+            .row([TableCell::path("/a/directory/with/a/rather/long/name/fio.json"), "read".into()]);
         let narrow = Style { width: 40, unicode: true, ..Style::PLAIN };
         assert_eq!(table.render(&narrow), "…/with/a/rather/long/name/fio.json  read\n");
     }
@@ -294,7 +298,7 @@ sdb      another disk with a longer des…
     #[test]
     fn colour_does_not_move_columns() {
         let mut table = Table::new(&[Align::Right, Align::Right]);
-        table.row([Cell::new(Ink::Strong, "1"), Cell::dim("22")]);
+        table.row([TableCell::new(Ink::Strong, "1"), TableCell::dim("22")]);
         table.row(["333", "4"]);
         let text = table.render(&Style { colour: true, ..Style::PLAIN });
         assert_eq!(text, "  \x1b[1m1\x1b[0m  \x1b[2m22\x1b[0m\n333   4\n");

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use lab::{Recorded, drives};
 use record::{Document, Health, Plan, Run, Safety, VerdictKind};
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use serde::Serialize;
 use workload::units;
@@ -251,10 +251,10 @@ pub fn plan(
             bytes => units::decimal(bytes),
         };
         table.row([
-            Cell::new(Ink::Plain, step.name.as_str()),
-            Cell::dim(step.times()),
-            Cell::dim(units::span(step.seconds)),
-            Cell::new(Ink::Plain, amount),
+            TableCell::new(Ink::Plain, step.name.as_str()),
+            TableCell::dim(step.times()),
+            TableCell::dim(units::span(step.seconds)),
+            TableCell::new(Ink::Plain, amount),
         ]);
     }
     let effect = match plan.safety {

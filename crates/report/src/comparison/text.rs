@@ -3,7 +3,7 @@
 use super::{Against, GroupComparison};
 use crate::forest;
 use crate::style::{Ink, Style, wrap};
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Table, TableCell};
 
 /// Maximum width of wrapped text.
 const TEXT_COLUMNS: usize = 100;
@@ -75,16 +75,16 @@ fn rows(against: &Against, style: &Style, apart: bool) -> Table {
         let name = if apart { "" } else { row.name.as_str() };
         if apart {
             let lines = wrap(&row.name, style.columns());
-            lines.into_iter().for_each(|line| table.row([Cell::free(Ink::Plain, line)]));
+            lines.into_iter().for_each(|line| table.row([TableCell::free(Ink::Plain, line)]));
         }
         table.row([
-            Cell::from(name),
-            Cell::from(row.a.as_str()),
-            Cell::from(row.b.as_str()),
-            Cell::new(Ink::Strong, row.ratio_words.as_str()),
-            Cell::dim(row.interval_words.as_str()),
-            Cell::dim(plot.unwrap_or_default()),
-            Cell::new(if row.certain { Ink::Strong } else { Ink::Dim }, row.claim.as_str()),
+            TableCell::from(name),
+            TableCell::from(row.a.as_str()),
+            TableCell::from(row.b.as_str()),
+            TableCell::new(Ink::Strong, row.ratio_words.as_str()),
+            TableCell::dim(row.interval_words.as_str()),
+            TableCell::dim(plot.unwrap_or_default()),
+            TableCell::new(if row.certain { Ink::Strong } else { Ink::Dim }, row.claim.as_str()),
         ]);
     }
     table

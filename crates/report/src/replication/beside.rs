@@ -3,7 +3,7 @@
 use record::{Level, Run};
 
 use super::text::{SENTENCE_COLUMNS, lines};
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Table, TableCell};
 use crate::{Ink, Style};
 
 /// A document's steps, run on the user's drive.
@@ -81,12 +81,12 @@ fn table(figures: &[BesideFigure], style: &Style) -> String {
             let [value, off, source] = published
                 .map_or([""; 3], |p| [p.value.as_str(), p.off.as_str(), p.source.as_str()]);
             table.row([
-                Cell::from(what),
-                Cell::new(Ink::Strong, here),
-                Cell::dim(unit),
-                Cell::from(value),
-                Cell::from(off),
-                Cell::dim(source),
+                TableCell::from(what),
+                TableCell::new(Ink::Strong, here),
+                TableCell::dim(unit),
+                TableCell::from(value),
+                TableCell::from(off),
+                TableCell::dim(source),
             ]);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Drawing, Headline, ReplicatedFigure, Replication, SKETCH_COLUMNS, Sketch};
 use crate::quantity::UNKNOWN;
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Table, TableCell};
 use crate::{Ink, Style, sparkline, wrap};
 
 /// Maximum width of sentences.
@@ -45,8 +45,8 @@ pub(super) fn lines(text: &str, width: usize) -> String {
 fn headline(headline: &Headline, style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right]);
     for [machine, tool, value] in &headline.rows {
-        let value = Cell::new(Ink::Strong, value.as_str());
-        table.row([Cell::from(machine.as_str()), Cell::from(tool.as_str()), value]);
+        let value = TableCell::new(Ink::Strong, value.as_str());
+        table.row([TableCell::from(machine.as_str()), TableCell::from(tool.as_str()), value]);
     }
     let title = style.paint(Ink::Strong, &headline.title);
     let width = style.width.min(SENTENCE_COLUMNS);
@@ -65,14 +65,14 @@ fn table(figures: &[ReplicatedFigure], style: &Style) -> String {
         let word = format!("{word}, {}", figure.basis);
         let [off, allowed] = &figure.off;
         table.row([
-            Cell::from(figure.what.as_str()),
-            Cell::from(figure.published.as_str()),
-            Cell::new(Ink::Strong, figure.here.as_deref().unwrap_or(UNKNOWN)),
-            Cell::dim(figure.unit.as_str()),
-            Cell::from(off.as_str()),
-            Cell::dim(allowed.as_str()),
-            Cell::new(ink, word),
-            Cell::dim(figure.source.as_str()),
+            TableCell::from(figure.what.as_str()),
+            TableCell::from(figure.published.as_str()),
+            TableCell::new(Ink::Strong, figure.here.as_deref().unwrap_or(UNKNOWN)),
+            TableCell::dim(figure.unit.as_str()),
+            TableCell::from(off.as_str()),
+            TableCell::dim(allowed.as_str()),
+            TableCell::new(ink, word),
+            TableCell::dim(figure.source.as_str()),
         ]);
     }
     table.or_without(&["from"], style).render(style)

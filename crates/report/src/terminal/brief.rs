@@ -13,7 +13,7 @@ use crate::names::{DIRECTIONS, distinct};
 use crate::peers;
 use crate::quantity;
 use crate::style::{Ink, Style};
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Table, TableCell};
 
 /// A prediction whose ends differ by more than this factor is useless.
 const NOISY_FROM: f64 = 2.0;
@@ -161,21 +161,21 @@ fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
     let mut table = Table::new(&columns);
     table.heading(heading.iter().map(String::as_str));
     for row in rows {
-        let mut line = vec![Cell::from(row.label())];
+        let mut line = vec![TableCell::from(row.label())];
         if let Some(metric) = row.both {
-            line.push(Cell::new(Ink::Strong, rate(metric, unmeasured)));
-            line.push(Cell::free(Ink::Dim, "reads and writes together"));
+            line.push(TableCell::new(Ink::Strong, rate(metric, unmeasured)));
+            line.push(TableCell::free(Ink::Dim, "reads and writes together"));
             table.row(line);
             continue;
         }
         for side in &sides {
             let side = row.side(*side);
-            line.push(Cell::new(
+            line.push(TableCell::new(
                 Ink::Strong,
                 side.rate.map(|metric| rate(metric, unmeasured)).unwrap_or_default(),
             ));
             if wide {
-                line.push(Cell::dim(
+                line.push(TableCell::dim(
                     side.rate.map(|m| note(m, side.latency[1], row)).unwrap_or_default(),
                 ));
             }
@@ -222,8 +222,8 @@ fn tiles(answer: &Answer, run: &Run, wide: bool) -> Table {
     for tile in &answer.tiles {
         let value = quantity::show_known(tile.unit, tile.value);
         let note = run.metric(&tile.metric).filter(|_| wide).map(range).unwrap_or_default();
-        let label = Cell::from(tile.label.as_str());
-        table.row([label, Cell::new(Ink::Strong, value), Cell::dim(note)]);
+        let label = TableCell::from(tile.label.as_str());
+        table.row([label, TableCell::new(Ink::Strong, value), TableCell::dim(note)]);
     }
     table
 }

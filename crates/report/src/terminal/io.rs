@@ -7,7 +7,7 @@ use super::tables;
 use crate::describe;
 use crate::quantity;
 use crate::style::{Ink, Style};
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Table, TableCell};
 use crate::times::Times;
 use workload::{OpKind, units::latency};
 
@@ -81,10 +81,10 @@ fn latencies(times: &Times, style: &Style) -> Table {
     let mut table = Table::new(&columns);
     table.heading(std::iter::once("latency").chain(times.statistics.iter().copied()));
     for (label, values) in &times.rows {
-        let cells = values
-            .iter()
-            .map(|v| v.map_or_else(|| Cell::dim(style.either("–", "-")), |ns| latency(ns).into()));
-        table.row(std::iter::once(Cell::from(label.as_str())).chain(cells));
+        let cells = values.iter().map(|v| {
+            v.map_or_else(|| TableCell::dim(style.either("–", "-")), |ns| latency(ns).into())
+        });
+        table.row(std::iter::once(TableCell::from(label.as_str())).chain(cells));
     }
     table
 }

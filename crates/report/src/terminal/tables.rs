@@ -7,7 +7,7 @@ use crate::grid::{Grid, GridRow, Latency, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
 use crate::style::{Ink, Style};
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Table, TableCell};
 use workload::OpKind;
 use workload::units::{amount, latency};
 
@@ -89,11 +89,11 @@ fn directions(has: impl Fn(OpKind) -> bool) -> Vec<OpKind> {
     DIRECTIONS.into_iter().filter(|d| has(*d)).collect()
 }
 
-fn rate_row(row: &GridRow<'_>, sides: &[OpKind], style: &Style, roomy: bool) -> Vec<Cell> {
+fn rate_row(row: &GridRow<'_>, sides: &[OpKind], style: &Style, roomy: bool) -> Vec<TableCell> {
     let mut cells = vec![row.label().into()];
     if row.both.is_some() {
         cells.extend(rate_cells(row, row.both, style, roomy));
-        cells.push(Cell::free(Ink::Dim, "reads and writes together"));
+        cells.push(TableCell::free(Ink::Dim, "reads and writes together"));
         return cells;
     }
     for side in sides {
@@ -102,14 +102,23 @@ fn rate_row(row: &GridRow<'_>, sides: &[OpKind], style: &Style, roomy: bool) -> 
     cells
 }
 
-fn rate_cells(row: &GridRow<'_>, rate: Option<&Metric>, style: &Style, roomy: bool) -> [Cell; 3] {
+fn rate_cells(
+    row: &GridRow<'_>,
+    rate: Option<&Metric>,
+    style: &Style,
+    roomy: bool,
+) -> [TableCell; 3] {
     let Some(rate) = rate else { return Default::default() };
     let [megabytes, iops] = [row.bytes_per_s(rate).map(|bytes| bytes / 1e6), row.iops(rate)]
         .map(|value| value.map(amount).unwrap_or_default());
     let megabytes = if rate.value.is_some() { megabytes } else { quantity::UNKNOWN.into() };
     let interval =
         if roomy { quantity::interval(rate) } else { quantity::interval_percent(rate, style) };
-    [Cell::new(Ink::Strong, megabytes), Cell::new(Ink::Strong, iops), Cell::dim(interval)]
+    [
+        TableCell::new(Ink::Strong, megabytes),
+        TableCell::new(Ink::Strong, iops),
+        TableCell::dim(interval),
+    ]
 }
 
 /// Workloads down; median, tail and maximum of each direction across.
@@ -133,7 +142,7 @@ fn latencies(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     }
     for row in rows {
         let cells = sides.iter().flat_map(|d| latency_cells(&row.side(*d).latency, style, roomy));
-        table.row(std::iter::once(Cell::from(row.label())).chain(cells));
+        table.row(std::iter::once(TableCell::from(row.label())).chain(cells));
     }
     table
 }
@@ -146,13 +155,13 @@ fn shows_latency(grid: &Grid<'_>, row: &GridRow<'_>) -> bool {
     row.has_latency() && !stateful
 }
 
-fn latency_cells(values: &Latency, style: &Style, roomy: bool) -> Vec<Cell> {
+fn latency_cells(values: &Latency, style: &Style, roomy: bool) -> Vec<TableCell> {
     let has_values = values.iter().any(Option::is_some);
     let cells = values.iter().map(|value| match value {
         Some(ns) if roomy => latency(*ns).into(),
         Some(ns) => latency(*ns).replace(' ', "").into(),
-        None if has_values => Cell::dim(style.either("–", "-")),
-        None => Cell::default(),
+        None if has_values => TableCell::dim(style.either("–", "-")),
+        None => TableCell::default(),
     });
     cells.collect()
 }
@@ -164,9 +173,9 @@ pub(super) fn others(metrics: &[&Metric], style: &Style) -> Table {
         table.heading(["metric", "value", "interval"]);
     }
     for metric in metrics {
-        let value = Cell::new(Ink::Strong, quantity::show_or_dash(metric, style));
-        let interval = Cell::dim(quantity::interval_words(metric));
-        table.row([Cell::from(metric.name.as_str()), value, interval]);
+        let value = TableCell::new(Ink::Strong, quantity::show_or_dash(metric, style));
+        let interval = TableCell::dim(quantity::interval_words(metric));
+        table.row([TableCell::from(metric.name.as_str()), value, interval]);
     }
     table
 }

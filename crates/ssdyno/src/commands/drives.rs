@@ -1,7 +1,7 @@
 //! `ssdyno drives`: shows the virtual drives, and the source of every figure.
 
 use lab::drives::{self, FigureLine, VirtualDrive};
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use serde_json::json;
 use workload::units;
@@ -106,10 +106,10 @@ fn lines(drives: &[VirtualDrive], style: &Style) -> String {
     table.heading(["virtual drive", "size", "link", "description"]);
     for drive in drives {
         table.row([
-            Cell::new(Ink::Strong, drive.name.as_str()),
-            Cell::dim(units::decimal(drive.bytes)),
-            Cell::dim(drive.links.join(" + ")),
-            Cell::from(screen::wrap(&drive.about, usize::MAX)),
+            TableCell::new(Ink::Strong, drive.name.as_str()),
+            TableCell::dim(units::decimal(drive.bytes)),
+            TableCell::dim(drive.links.join(" + ")),
+            TableCell::from(screen::wrap(&drive.about, usize::MAX)),
         ]);
     }
     table.render(style)
@@ -134,16 +134,16 @@ fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
     Ok(format!("{title}\n{about}\n\n{}", table.render(style)))
 }
 
-fn row(figure: &FigureLine) -> [Cell; 4] {
+fn row(figure: &FigureLine) -> [TableCell; 4] {
     let ink = match figure.from.as_str() {
         "published" => Ink::Good,
         "fitted" | "given" => Ink::Plain,
         _ => Ink::Dim,
     };
     [
-        Cell::from(figure.key.as_str()),
-        Cell::new(Ink::Strong, figure.value.as_str()),
-        Cell::new(ink, figure.from.as_str()),
-        Cell::dim(figure.source.as_str()),
+        TableCell::from(figure.key.as_str()),
+        TableCell::new(Ink::Strong, figure.value.as_str()),
+        TableCell::new(ink, figure.from.as_str()),
+        TableCell::dim(figure.source.as_str()),
     ]
 }

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use lab::fit::{Fitted, HEAD, Measurements, Prediction};
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use serde_json::json;
 use store::Store;
@@ -50,9 +50,9 @@ fn as_text(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
     table.heading(["figure", "value", "determined by"]);
     for figure in &fitted.decided {
         table.row([
-            Cell::from(figure.key.as_str()),
-            Cell::new(Ink::Strong, figure.value.as_str()),
-            Cell::dim(figure.source.as_str()),
+            TableCell::from(figure.key.as_str()),
+            TableCell::new(Ink::Strong, figure.value.as_str()),
+            TableCell::dim(figure.source.as_str()),
         ]);
     }
     let keys: Vec<_> = fitted.undetermined.iter().map(|figure| figure.key.as_str()).collect();
@@ -87,10 +87,10 @@ fn predictions(predictions: &[Prediction], style: &Style) -> String {
         let deviation = deviation(p);
         let ink = if deviation.abs() <= NEAR { Ink::Plain } else { Ink::Warn };
         table.row([
-            Cell::from(p.name.as_str()),
-            Cell::from(units::throughput(p.measured)),
-            Cell::from(units::throughput(p.predicted)),
-            Cell::new(ink, format!("{:+.1}%", deviation * 100.0)),
+            TableCell::from(p.name.as_str()),
+            TableCell::from(units::throughput(p.measured)),
+            TableCell::from(units::throughput(p.predicted)),
+            TableCell::new(ink, format!("{:+.1}%", deviation * 100.0)),
         ]);
     }
     table.render(style)

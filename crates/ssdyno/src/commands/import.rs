@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use lab::import::{self, Destination, FORMATS, Imported};
 use lab::{ErrorKind, LabError};
 use report::Ink;
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use store::News;
 
 use crate::cli::ImportArgs;
@@ -88,11 +88,11 @@ impl Rows {
         table.heading(["run", "tool", "from", "values", ""]);
         for [run, tool, from, values, word] in &self.shown {
             table.row([
-                Cell::new(Ink::Strong, run.as_str()),
-                Cell::from(tool.as_str()),
-                Cell::path(from.as_str()),
-                Cell::from(values.as_str()),
-                Cell::dim(word.as_str()),
+                TableCell::new(Ink::Strong, run.as_str()),
+                TableCell::from(tool.as_str()),
+                TableCell::path(from.as_str()),
+                TableCell::from(values.as_str()),
+                TableCell::dim(word.as_str()),
             ]);
         }
         if self.shown.is_empty() {
@@ -110,7 +110,7 @@ fn list(as_json: bool) -> Result {
     let mut table = Table::new(&[Align::Left, Align::Left]);
     table.heading(["format", "input"]);
     for format in &FORMATS {
-        table.row([Cell::new(Ink::Strong, format.name), Cell::from(format.about)]);
+        table.row([TableCell::new(Ink::Strong, format.name), TableCell::from(format.about)]);
     }
     let names: Vec<_> = FORMATS.iter().map(|f| [f.name, f.about]).collect();
     let text = if as_json { present::json(&names)? } else { table.render(&screen::style()) };

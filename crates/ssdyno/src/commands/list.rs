@@ -5,7 +5,7 @@ use drive::pci::BoundDrive;
 use drive::{Below, BlockDevice, DeviceContent, Inside, Partition};
 use lab::machine::{self, Listed};
 use record::{DriveIdentity, Safety};
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use workload::units;
 
@@ -50,30 +50,30 @@ fn lines(drives: &[Listed]) -> Table {
         };
         let id = &device.drive;
         table.row([
-            Cell::new(Ink::Strong, id.path.as_deref().unwrap_or(&id.name)),
-            Cell::from(id.bytes.map_or_else(|| "unknown".to_string(), units::decimal)),
-            Cell::from(model(id).unwrap_or_else(|| "unknown".to_string())),
-            Cell::from(link_now(id)),
+            TableCell::new(Ink::Strong, id.path.as_deref().unwrap_or(&id.name)),
+            TableCell::from(id.bytes.map_or_else(|| "unknown".to_string(), units::decimal)),
+            TableCell::from(model(id).unwrap_or_else(|| "unknown".to_string())),
+            TableCell::from(link_now(id)),
             permission(device),
-            Cell::dim(uses(device)),
+            TableCell::dim(uses(device)),
         ]);
     }
     table
 }
 
 /// The line for a drive detached from the kernel's driver.
-fn bound_row(bound: &BoundDrive) -> [Cell; 6] {
+fn bound_row(bound: &BoundDrive) -> [TableCell; 6] {
     let allowance = match bound.give_back {
-        Some(_) => Cell::new(Ink::Warn, "writes"),
-        None => Cell::new(Ink::Bad, "nothing"),
+        Some(_) => TableCell::new(Ink::Warn, "writes"),
+        None => TableCell::new(Ink::Bad, "nothing"),
     };
     [
-        Cell::new(Ink::Strong, bound.target.as_str()),
-        Cell::from(bound.bytes.map_or("unknown".into(), units::decimal)),
-        Cell::from(bound.model.clone().unwrap_or_else(|| "unknown".into())),
-        Cell::from(bound.driver.clone().unwrap_or_else(|| "no driver".into())),
+        TableCell::new(Ink::Strong, bound.target.as_str()),
+        TableCell::from(bound.bytes.map_or("unknown".into(), units::decimal)),
+        TableCell::from(bound.model.clone().unwrap_or_else(|| "unknown".into())),
+        TableCell::from(bound.driver.clone().unwrap_or_else(|| "no driver".into())),
         allowance,
-        Cell::dim(returned_by(bound)),
+        TableCell::dim(returned_by(bound)),
     ]
 }
 
@@ -102,11 +102,11 @@ fn link_now(id: &DriveIdentity) -> String {
 }
 
 /// The most that a run may do, in one word.
-fn permission(device: &BlockDevice) -> Cell {
+fn permission(device: &BlockDevice) -> TableCell {
     match device.allowance.most {
-        None => Cell::new(Ink::Bad, "nothing"),
-        Some(Safety::Destroys) => Cell::new(Ink::Warn, "writes"),
-        Some(_) => Cell::new(Ink::Good, "reads"),
+        None => TableCell::new(Ink::Bad, "nothing"),
+        Some(Safety::Destroys) => TableCell::new(Ink::Warn, "writes"),
+        Some(_) => TableCell::new(Ink::Good, "reads"),
     }
 }
 
@@ -133,7 +133,10 @@ fn block(device: &BlockDevice, style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left]).gap(2);
     let mut row = |label: &str, words: Vec<String>| {
         if !words.is_empty() {
-            table.row([Cell::dim(format!("  {label}")), Cell::new(Ink::Plain, words.join("   "))]);
+            table.row([
+                TableCell::dim(format!("  {label}")),
+                TableCell::new(Ink::Plain, words.join("   ")),
+            ]);
         }
     };
     for (label, words) in report::identity(id, style) {

@@ -2,7 +2,7 @@
 
 use lab::{Declared, Form, MethodInfo, MetricInfo, work};
 use report::Ink;
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use serde_json::{Value, json};
 use workload::units;
 
@@ -29,10 +29,10 @@ fn table(methods: &[&MethodInfo]) -> String {
     table.heading(["method", "safety", "time", "question"]);
     for info in methods {
         table.row([
-            Cell::new(Ink::Strong, info.name),
-            Cell::new(Ink::Plain, info.safety.name()),
-            Cell::dim(units::span(info.seconds)),
-            Cell::new(Ink::Plain, info.summary),
+            TableCell::new(Ink::Strong, info.name),
+            TableCell::new(Ink::Plain, info.safety.name()),
+            TableCell::dim(units::span(info.seconds)),
+            TableCell::new(Ink::Plain, info.summary),
         ]);
     }
     let style = screen::uncut();

@@ -3,7 +3,7 @@
 use drive::partitions::{PartitionEntry, PartitionLayout, Planned, Table};
 use lab::LabError;
 use lab::partition::{Disc, NewVolume};
-use report::table::{Align, Cell, Table as Grid};
+use report::table::{Align, Table as Grid, TableCell};
 use report::{Ink, Style};
 use serde::Serialize;
 use workload::units;
@@ -97,13 +97,13 @@ fn words(disc: &Disc, table: &Table, style: &Style) -> String {
         let code = if code.len() > 2 { code[..8].to_string() + ".." } else { code };
         let (ink, alignment) = alignment(entry);
         grid.row([
-            Cell::new(Ink::Plain, format!("  {}", entry.number)),
-            Cell::dim(code),
-            Cell::new(Ink::Plain, entry.kind.name().unwrap_or("unknown type")),
-            Cell::dim(format!("at {}", units::binary(entry.start))),
-            Cell::new(Ink::Plain, units::binary(entry.bytes)),
-            Cell::new(ink, alignment),
-            Cell::new(Ink::Plain, entry.name.clone().unwrap_or_default()),
+            TableCell::new(Ink::Plain, format!("  {}", entry.number)),
+            TableCell::dim(code),
+            TableCell::new(Ink::Plain, entry.kind.name().unwrap_or("unknown type")),
+            TableCell::dim(format!("at {}", units::binary(entry.start))),
+            TableCell::new(Ink::Plain, units::binary(entry.bytes)),
+            TableCell::new(ink, alignment),
+            TableCell::new(Ink::Plain, entry.name.clone().unwrap_or_default()),
         ]);
     }
     text += &grid.render(style);
@@ -129,12 +129,12 @@ fn plan_words(disc: &Disc, places: &[Planned], volumes: &[NewVolume]) -> String 
     let mut grid = Grid::new(&[Right, Left, Left, Right, Right, Left]).gap(2);
     for (at, place) in places.iter().enumerate() {
         grid.row([
-            Cell::new(Ink::Plain, format!("  {}", place.number)),
-            Cell::dim(place.kind.to_string()),
-            Cell::new(Ink::Plain, place.purpose),
-            Cell::dim(format!("at {}", units::binary(place.start))),
-            Cell::new(Ink::Plain, units::binary(place.bytes)),
-            Cell::dim(volumes.get(at).and_then(NewVolume::in_words).unwrap_or_default()),
+            TableCell::new(Ink::Plain, format!("  {}", place.number)),
+            TableCell::dim(place.kind.to_string()),
+            TableCell::new(Ink::Plain, place.purpose),
+            TableCell::dim(format!("at {}", units::binary(place.start))),
+            TableCell::new(Ink::Plain, units::binary(place.bytes)),
+            TableCell::dim(volumes.get(at).and_then(NewVolume::in_words).unwrap_or_default()),
         ]);
     }
     text += &grid.render(&screen::style());

@@ -11,7 +11,7 @@ use lab::protocol::{
 };
 use lab::{LabError, Recorded, Request, protocol};
 use record::Plan;
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use serde_json::json;
 
@@ -201,14 +201,14 @@ fn steps(items: &[PlannedItem<'_>], (start, total): (usize, usize), style: &Styl
             PlannedItem::Measure { item, plan, .. } => (item.step.id.as_str(), cost(item, plan)),
         };
         let place = format!("{number}/{total}");
-        rows.push((vec![Cell::dim(place), Cell::new(Ink::Strong, id)], text));
+        rows.push((vec![TableCell::dim(place), TableCell::new(Ink::Strong, id)], text));
     }
     wrapped(Table::new(&[Align::Right, Align::Left]), rows, style)
 }
 
 /// Renders each row's cells, with its text in an additional last column, wrapped to the screen
 /// width. `table` defines the columns of the cells, and the headings.
-fn wrapped(table: Table, rows: Vec<(Vec<Cell>, String)>, style: &Style) -> String {
+fn wrapped(table: Table, rows: Vec<(Vec<TableCell>, String)>, style: &Style) -> String {
     let mut cells = table.clone();
     rows.iter().for_each(|(row, _)| cells.row(row.clone()));
     let room = style.width.max(40).saturating_sub(cells.width() + GAP).max(TEXT_MIN);
@@ -216,9 +216,9 @@ fn wrapped(table: Table, rows: Vec<(Vec<Cell>, String)>, style: &Style) -> Strin
     for (mut row, text) in rows {
         let columns = row.len();
         for line in report::wrap(&text, room) {
-            row.push(Cell::from(line));
+            row.push(TableCell::from(line));
             table.row(row);
-            row = vec![Cell::default(); columns];
+            row = vec![TableCell::default(); columns];
         }
         if text.is_empty() {
             table.row(row);
@@ -268,11 +268,11 @@ fn concluded(protocol: &Protocol, conclusion: &Conclusion) -> String {
         let seconds = row.seconds.map_or("simulated".to_string(), |s| format!("{s:.2} s"));
         let number = row.run.map_or(String::new(), |number| number.to_string());
         let cells = vec![
-            Cell::from(row.step.as_str()),
-            Cell::dim(row.repeat.to_string()),
-            Cell::from(row.side.clone().unwrap_or_default()),
-            Cell::from(number),
-            Cell::new(Ink::Strong, seconds),
+            TableCell::from(row.step.as_str()),
+            TableCell::dim(row.repeat.to_string()),
+            TableCell::from(row.side.clone().unwrap_or_default()),
+            TableCell::from(number),
+            TableCell::new(Ink::Strong, seconds),
         ];
         rows.push((cells, row.headline.clone().unwrap_or_default()));
     }
@@ -309,7 +309,8 @@ mod tests {
     #[test]
     fn long_text_is_wrapped_and_never_cut() {
         let text = "a durable write takes 1.20 ms, of which the flush takes most, and no longer";
-        let rows = vec![(vec![Cell::from("1/2"), Cell::from("board-a")], text.to_string())];
+        let rows =
+            vec![(vec![TableCell::from("1/2"), TableCell::from("board-a")], text.to_string())];
         let style = Style { width: 60, ..Style::PLAIN };
         let shown = wrapped(Table::new(&[Align::Right, Align::Left]), rows, &style);
         let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use lab::published;
 use record::{Document, Run};
 use report::Ink;
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use serde_json::json;
 use store::{Filter, RunSummary, Store};
 
@@ -216,13 +216,17 @@ fn runs_table(runs: &[RunSummary]) -> String {
         };
         rows.push(RunRow {
             cells: vec![
-                Cell::new(Ink::Strong, run.number.to_string()),
-                Cell::dim(if run.start_known { minute(&run.started) } else { "unknown".into() }),
-                Cell::from(run.method.as_str()),
-                Cell::from(run.drive.as_deref().unwrap_or("unknown")),
+                TableCell::new(Ink::Strong, run.number.to_string()),
+                TableCell::dim(if run.start_known {
+                    minute(&run.started)
+                } else {
+                    "unknown".into()
+                }),
+                TableCell::from(run.method.as_str()),
+                TableCell::from(run.drive.as_deref().unwrap_or("unknown")),
             ],
             name: run.target.clone(),
-            result: Cell::new(ink, result),
+            result: TableCell::new(ink, result),
         });
     }
     let headings = ["run", "started", "method", "drive", "target", "result"];
@@ -235,12 +239,12 @@ fn published_table(runs: &[Run]) -> String {
         let answer = lab::answered(run.clone()).answer;
         RunRow {
             cells: vec![
-                Cell::new(Ink::Strong, run.id.as_str()),
-                Cell::dim(run.started.get(..4).unwrap_or_default()),
-                Cell::from(run.method.as_str()),
+                TableCell::new(Ink::Strong, run.id.as_str()),
+                TableCell::dim(run.started.get(..4).unwrap_or_default()),
+                TableCell::from(run.method.as_str()),
             ],
             name: drive_name(run).to_string(),
-            result: Cell::from(answer.map_or(String::new(), |answer| answer.headline)),
+            result: TableCell::from(answer.map_or(String::new(), |answer| answer.headline)),
         }
     });
     let rows: Vec<RunRow> = rows.collect();
@@ -250,9 +254,9 @@ fn published_table(runs: &[Run]) -> String {
 
 /// A line of a list: its first cells, the name of the drive or target, and the result.
 struct RunRow {
-    cells: Vec<Cell>,
+    cells: Vec<TableCell>,
     name: String,
-    result: Cell,
+    result: TableCell,
 }
 
 /// Renders a list. On a terminal that is too narrow for the result, the list is shown without the
@@ -286,10 +290,10 @@ fn list_of(headings: &[&str], rows: &[RunRow], longest: usize) -> Table {
     for RunRow { cells, name, result } in rows {
         let mut cells = cells.clone();
         if name.chars().count() <= longest {
-            cells.push(Cell::from(name.as_str()));
+            cells.push(TableCell::from(name.as_str()));
         } else {
-            let blank = vec![Cell::default(); cells.len() + 1];
-            cells.push(Cell::free(Ink::Plain, name.as_str()));
+            let blank = vec![TableCell::default(); cells.len() + 1];
+            cells.push(TableCell::free(Ink::Plain, name.as_str()));
             table.row(std::mem::replace(&mut cells, blank));
         }
         cells.push(result.clone());

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use lab::replicate::{self, Document, Done, Repeated, document};
 use lab::{Recorded, Request, Work};
-use report::table::{Align, Cell, Table};
+use report::table::{Align, Table, TableCell};
 use report::{Ink, replication};
 use serde_json::json;
 
@@ -101,9 +101,9 @@ fn list(as_json: bool) -> Result {
         let document = document::document(name)?;
         let count = document.figures.len();
         table.row([
-            Cell::new(Ink::Strong, name),
-            Cell::dim(count.to_string()),
-            Cell::from(document.title.as_str()),
+            TableCell::new(Ink::Strong, name),
+            TableCell::dim(count.to_string()),
+            TableCell::from(document.title.as_str()),
         ]);
         documents.push(json!({ "name": name, "figures": count, "title": document.title }));
     }
