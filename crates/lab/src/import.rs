@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use compat::import::{self, Piece, Pieces};
+use compat::import::{self, Pieces, StreamPiece};
 pub use compat::import::{FORMATS, Format};
 use jiff::Timestamp;
 use record::{Document, Run};
@@ -175,15 +175,15 @@ fn pass(
     let mut barren = None;
     for piece in Pieces::new(input, RECORD_BYTES_MAX) {
         match piece.map_err(|e| usage_error(e.to_string()))? {
-            Piece::Record { json, line } if takes_records => {
+            StreamPiece::Record { json, line } if takes_records => {
                 let document = Document::parse(&json)
                     .map_err(|e| usage_error(format!("line {line}: not an ssdyno record: {e}")))?;
                 found = true;
                 let file = file.clone();
                 each((Imported { document, file, line: Some(line), entered: None }, json.len()))?;
             }
-            Piece::Record { .. } => {}
-            Piece::Text { bytes, line } => {
+            StreamPiece::Record { .. } => {}
+            StreamPiece::Text { bytes, line } => {
                 let text = import::decode(&bytes);
                 let runs = import::results(&text, line, only)
                     .map_err(|e| usage_error(e.to_string()).advise("ssdyno import --list"))?;

@@ -46,7 +46,7 @@ use record::{FindingKind, Run};
 use self::dress::Dress;
 pub use self::lines::ImportError;
 use self::lines::Lines;
-pub use self::pieces::{Piece, Pieces};
+pub use self::pieces::{Pieces, StreamPiece};
 
 /// A supported output format.
 #[derive(Clone, Copy)]

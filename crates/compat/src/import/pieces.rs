@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A piece of a stream.
 #[derive(Debug)]
-pub enum Piece {
+pub enum StreamPiece {
     /// An ssdyno record in JSON.
     Record {
         /// Its text.
@@ -44,7 +44,7 @@ pub struct Pieces<R> {
     /// An incomplete object that starts in the first column.
     object: JsonObject,
     /// Complete pieces: text, and the record after it.
-    ready: VecDeque<Piece>,
+    ready: VecDeque<StreamPiece>,
     /// Whether the text is UTF-16 or a spreadsheet, which is read to its end because it contains no
     /// ssdyno records.
     wide: bool,
@@ -143,7 +143,7 @@ impl<R: BufRead> Pieces<R> {
         match String::from_utf8(bytes) {
             Ok(json) if own::is_record(&json) => {
                 self.end_of_text();
-                self.ready.push_back(Piece::Record { json, line });
+                self.ready.push_back(StreamPiece::Record { json, line });
             }
             Ok(text) => self.add_text(text.as_bytes(), line),
             Err(error) => self.add_text(error.as_bytes(), line),
@@ -160,15 +160,15 @@ impl<R: BufRead> Pieces<R> {
     fn end_of_text(&mut self) {
         let (bytes, line) = std::mem::take(&mut self.text);
         if !bytes.trim_ascii().is_empty() {
-            self.ready.push_back(Piece::Text { bytes, line });
+            self.ready.push_back(StreamPiece::Text { bytes, line });
         }
     }
 }
 
 impl<R: BufRead> Iterator for Pieces<R> {
-    type Item = io::Result<Piece>;
+    type Item = io::Result<StreamPiece>;
 
-    fn next(&mut self) -> Option<io::Result<Piece>> {
+    fn next(&mut self) -> Option<io::Result<StreamPiece>> {
         while self.ready.is_empty() && !self.ended {
             match self.advance() {
                 Ok(more) => self.ended = !more,
@@ -190,9 +190,9 @@ mod tests {
 
     /// `R3` is a record from line 3, `T1:text` a text from line 1.
     fn pieces(input: &str, limit: usize) -> Vec<String> {
-        let show = |piece: io::Result<Piece>| match piece {
-            Ok(Piece::Record { json, line }) => format!("R{line}:{}", json.lines().count()),
-            Ok(Piece::Text { bytes, line }) => {
+        let show = |piece: io::Result<StreamPiece>| match piece {
+            Ok(StreamPiece::Record { json, line }) => format!("R{line}:{}", json.lines().count()),
+            Ok(StreamPiece::Text { bytes, line }) => {
                 format!("T{line}:{}", String::from_utf8_lossy(&bytes).trim_end())
             }
             Err(error) => format!("E:{error}"),

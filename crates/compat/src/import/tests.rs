@@ -363,7 +363,7 @@ fn records_of_ssdyno_are_unchanged() {
     let two = format!("{0}{0}", sample!("export.jsonl"));
     let documents: Vec<_> = Pieces::new(two.as_bytes(), 1 << 20)
         .map(|piece| match piece {
-            Ok(Piece::Record { json, .. }) => Document::parse(&json).expect("a record"),
+            Ok(StreamPiece::Record { json, .. }) => Document::parse(&json).expect("a record"),
             other => panic!("{other:?}"),
         })
         .collect();

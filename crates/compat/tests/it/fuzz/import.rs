@@ -1,6 +1,6 @@
 //! Results of other tools as fuzz targets, one per format.
 
-use compat::import::{ImportError, Piece, Pieces, decode, format, read};
+use compat::import::{ImportError, Pieces, StreamPiece, decode, format, read};
 use fuzz::{FuzzTarget, outcome};
 use record::{Document, Run};
 
@@ -9,11 +9,11 @@ fn records(bytes: &[u8]) -> u64 {
     let mut result = 0u64;
     for piece in Pieces::new(bytes, 1 << 20) {
         let one = match piece {
-            Ok(Piece::Record { json, .. }) => match Document::parse(&json) {
+            Ok(StreamPiece::Record { json, .. }) => match Document::parse(&json) {
                 Ok(document) => outcome(document.hash().map_or("no hash", |_| "a record")),
                 Err(error) => outcome(&error.to_string()),
             },
-            Ok(Piece::Text { bytes, .. }) => imported(&bytes, "ssdyno"),
+            Ok(StreamPiece::Text { bytes, .. }) => imported(&bytes, "ssdyno"),
             Err(error) => outcome(&error.to_string()),
         };
         result = result.wrapping_mul(31).wrapping_add(one);
