@@ -79,19 +79,19 @@ pub const SCREEN_THREAD: &str = "screen";
 
 /// A limit for an output that may wait for its reader: the process ends if the output still waits
 /// some time after a signal. A second signal would end it, too.
-pub struct Limit {
+pub struct OutputLimit {
     _done: Option<Sender<()>>,
 }
 
-impl Limit {
+impl OutputLimit {
     /// Begins it; dropping it ends it.
-    pub fn begin() -> Limit {
+    pub fn begin() -> OutputLimit {
         // A run does not wait for the thread that shows it, and must not end with it.
         if thread::current().name() == Some(SCREEN_THREAD) {
-            return Limit { _done: None };
+            return OutputLimit { _done: None };
         }
         if !is_asked() && SIGNALS.get().is_none_or(|all| all.quits_at_once.load(Ordering::SeqCst)) {
-            return Limit { _done: None };
+            return OutputLimit { _done: None };
         }
         let (done, waiting) = channel::<()>();
         let watch = thread::Builder::new().spawn(move || {
@@ -104,7 +104,7 @@ impl Limit {
                 }
             }
         });
-        Limit { _done: watch.is_ok().then_some(done) }
+        OutputLimit { _done: watch.is_ok().then_some(done) }
     }
 }
 

@@ -37,7 +37,7 @@ pub fn print_records(text: &str) -> Result<()> {
 }
 
 fn print_bytes(bytes: &[u8]) -> Result<()> {
-    let _limit = interrupt::Limit::begin();
+    let _limit = interrupt::OutputLimit::begin();
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
@@ -97,7 +97,7 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
     let creation = if path.is_none() { make_reports(directory) } else { Ok(()) };
     let path = path.map_or_else(|| directory.join(file_name), Path::to_path_buf);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;
-    let _limit = interrupt::Limit::begin();
+    let _limit = interrupt::OutputLimit::begin();
     creation
         .and_then(|()| emit::renew(&path, page))
         .map_err(|e| Failure::cannot_write(&path, &e))?;

@@ -35,7 +35,7 @@ pub fn uncut() -> Style {
 
 /// Prints one or several lines to stderr. A closed stderr is not an error.
 pub fn say(line: &str) {
-    let _limit = interrupt::Limit::begin();
+    let _limit = interrupt::OutputLimit::begin();
     let _ = writeln!(stderr(), "{}", emit::screen(line));
 }
 

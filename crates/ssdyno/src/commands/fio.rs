@@ -222,7 +222,7 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
         let path = path.to_string_lossy();
         screen::say(&format!("ssdyno: block that failed verification: {}", emit::plain(&path)));
     }
-    let _limit = interrupt::Limit::begin();
+    let _limit = interrupt::OutputLimit::begin();
     match &globals.output {
         None => present::print(&text)?,
         Some(path) => emit::replace(Path::new(path), emit::screen(&text).as_bytes())

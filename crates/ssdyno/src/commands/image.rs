@@ -13,7 +13,7 @@ use crate::{interrupt, live, present};
 pub fn run(args: &ImageArgs) -> Result {
     let ImageCommand::Make(args) = &args.command;
     let (interrupt, bar) = (interrupt::Run::begin(), live::bytes_bar());
-    let limit = interrupt::Limit::begin();
+    let limit = interrupt::OutputLimit::begin();
     let image = make(&args.source, &args.image, &mut |done, bytes| {
         bar.set_length(bytes);
         bar.set_position(done);

@@ -110,7 +110,7 @@ fn execute(own_options: &Own, command: &IozoneCommand) -> Result {
         screen::say(beside(command, &run).trim_end());
     }
     if let Some(path) = &command.sheet {
-        let _limit = interrupt::Limit::begin();
+        let _limit = interrupt::OutputLimit::begin();
         let is_text = Path::new(path).extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
         let content = if is_text {
             iozone::csv(&command.run, &run).into_bytes()
@@ -120,7 +120,7 @@ fn execute(own_options: &Own, command: &IozoneCommand) -> Result {
         emit::replace(Path::new(path), content).map_err(|e| cannot_write_sheet(path, &e))?;
     }
     for (name, content) in iozone::latency_files(command) {
-        let _limit = interrupt::Limit::begin();
+        let _limit = interrupt::OutputLimit::begin();
         emit::renew(Path::new(&name), content).map_err(|e| cannot_write_latencies(&name, &e))?;
     }
     ended?;

@@ -62,7 +62,7 @@ pub fn carry_out(planned: Planned<'_>, live: Live, announce: impl FnOnce(i64)) -
     announce(begun.number());
     let recorded = begun.run(interrupt);
     present::report_unkept(&recorded);
-    let _limit = interrupt::Limit::begin();
+    let _limit = interrupt::OutputLimit::begin();
     bar.finish_and_clear();
     Ok(recorded)
 }

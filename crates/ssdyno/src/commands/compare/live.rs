@@ -108,7 +108,7 @@ impl Audience for ComparisonScreen {
 
     fn ended(&mut self) {
         if let Some(bar) = self.bar.take() {
-            let _limit = interrupt::Limit::begin();
+            let _limit = interrupt::OutputLimit::begin();
             bar.finish_and_clear();
         }
     }
