@@ -36,7 +36,7 @@ fn answers(input: &[u8]) -> u64 {
 
 fn nvme_pages(page: &[u8]) -> u64 {
     use nvme::{health, identify};
-    black_box(health::Health::parse(page));
+    black_box(health::HealthLog::parse(page));
     black_box(health::flash_written(page));
     black_box(health::sanitize_status(page));
     black_box((0..=255).filter(|log| health::has_log(page, *log)).count());

@@ -44,7 +44,7 @@ pub fn run() -> Option<ExitCode> {
     if is_second() {
         return None;
     }
-    let interrupt = interrupt::Run::begin();
+    let interrupt = interrupt::InterruptibleRun::begin();
     let mut second = start().ok()?;
     let end = announce_end(&second);
     let mut interrupted_at = None;

@@ -45,15 +45,15 @@ pub fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// A time during which the first signal only sets [`Run::flag`].
-pub struct Run(Arc<AtomicBool>);
+/// A time during which the first signal only sets [`InterruptibleRun::flag`].
+pub struct InterruptibleRun(Arc<AtomicBool>);
 
-impl Run {
+impl InterruptibleRun {
     /// Begins it; dropping it ends it.
-    pub fn begin() -> Run {
-        let Some(signals) = SIGNALS.get() else { return Run(Arc::default()) };
+    pub fn begin() -> InterruptibleRun {
+        let Some(signals) = SIGNALS.get() else { return InterruptibleRun(Arc::default()) };
         signals.quits_at_once.store(false, Ordering::SeqCst);
-        Run(Arc::clone(&signals.is_asked))
+        InterruptibleRun(Arc::clone(&signals.is_asked))
     }
 
     /// The flag that is set when the user or the system asks the run to end.
@@ -62,7 +62,7 @@ impl Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for InterruptibleRun {
     fn drop(&mut self) {
         SIGNALS.get().iter().for_each(|all| all.quits_at_once.store(true, Ordering::SeqCst));
     }

@@ -55,11 +55,11 @@ pub fn formatted(drive: &mut DriveIdentity, namespace: &Namespace) {
 
 /// Parses the health log into the form of the record.
 pub(crate) fn health(log: &[u8]) -> Option<Health> {
-    health::Health::parse(log).map(|log| reported(&log))
+    health::HealthLog::parse(log).map(|log| reported(&log))
 }
 
 /// Converts a parsed health log to the form of the record.
-pub fn reported(log: &health::Health) -> Health {
+pub fn reported(log: &health::HealthLog) -> Health {
     Health {
         temperature_c: log.temperature_c.map(f64::from),
         spare_percent: Some(f64::from(log.spare_percent)),

@@ -12,7 +12,7 @@ use crate::{interrupt, live, present};
 /// Makes an image.
 pub fn run(args: &ImageArgs) -> Result {
     let ImageCommand::Make(args) = &args.command;
-    let (interrupt, bar) = (interrupt::Run::begin(), live::bytes_bar());
+    let (interrupt, bar) = (interrupt::InterruptibleRun::begin(), live::bytes_bar());
     let limit = interrupt::OutputLimit::begin();
     let image = make(&args.source, &args.image, &mut |done, bytes| {
         bar.set_length(bytes);

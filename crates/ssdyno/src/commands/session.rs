@@ -54,7 +54,7 @@ pub fn record(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result
 /// Carries out a plan, shown by `live`, and returns its record. Calls `announce` with the number of
 /// the run before the first byte. A record that is not in the store is reported.
 pub fn carry_out(planned: Planned<'_>, live: Live, announce: impl FnOnce(i64)) -> Result<Recorded> {
-    let interrupted = interrupt::Run::begin();
+    let interrupted = interrupt::InterruptibleRun::begin();
     let interrupt = interrupted.flag();
     let live = live.with_interrupt(interrupt);
     let bar = live.bar();

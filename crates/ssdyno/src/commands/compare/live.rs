@@ -49,7 +49,7 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
         return Ok(ExitCode::SUCCESS);
     }
     super::check_page(args)?;
-    let interrupt = interrupt::Run::begin();
+    let interrupt = interrupt::InterruptibleRun::begin();
     let flag = Arc::clone(interrupt.flag());
     let mut audience = ComparisonScreen { interrupt: flag, quiet: args.live.quiet, bar: None };
     let finished = live.run(cost.pairs[1], interrupt.flag(), &mut audience);
