@@ -1,7 +1,7 @@
 //! A stored record prepared for display, with its origin and conflicts from the store.
 
 use record::{Document, Finding, FindingKind, Level, Run};
-use store::{Kind, Store, StoreError, StoredRecord};
+use store::{Provenance, Store, StoreError, StoredRecord};
 
 /// Loads a record by number for display. Its first findings report its origin and whether the store
 /// still has its original content. The document is as stored.
@@ -38,8 +38,8 @@ pub fn answered(run: Run) -> Run {
 }
 
 /// Where a record comes from, in a sentence, if it was not measured here.
-fn carried(run: &Run, kind: Kind, here: Option<&str>) -> Option<String> {
-    if kind == Kind::Imported {
+fn carried(run: &Run, kind: Provenance, here: Option<&str>) -> Option<String> {
+    if kind == Provenance::Imported {
         return None;
     }
     let machine = &run.environment;
@@ -49,7 +49,7 @@ fn carried(run: &Run, kind: Kind, here: Option<&str>) -> Option<String> {
             let id: String = id.chars().take(8).collect();
             Some(format!("measured by ssdyno on machine {id}{host}, copied to this store"))
         }
-        _ if kind == Kind::Measured => None,
+        _ if kind == Provenance::Measured => None,
         Some(_) => Some("measured by ssdyno on this machine, copied from another store".into()),
         None => Some(format!("measured by ssdyno on another machine{host}, copied to this store")),
     }

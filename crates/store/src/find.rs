@@ -5,7 +5,7 @@ use record::{Metric, RecordHash};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
-use crate::summary::Kind;
+use crate::summary::Provenance;
 use crate::{StoreError, rows};
 
 /// Filter for runs; unset fields match everything.
@@ -33,7 +33,7 @@ pub struct RunSummary {
     /// Hash of its content; `None` while it is written, or if its writer was killed.
     pub hash: Option<RecordHash>,
     /// How it came into the store.
-    pub kind: Kind,
+    pub kind: Provenance,
     /// Id of the machine that measured it.
     pub machine: Option<String>,
     /// Whether another record in the store has the same id but different content.
@@ -132,7 +132,7 @@ fn summary(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         number,
         id: row.get(4)?,
         hash: row.get::<_, Option<[u8; 32]>>(14)?.map(RecordHash),
-        kind: Kind::named(row.get_ref(15)?.as_str()?),
+        kind: Provenance::named(row.get_ref(15)?.as_str()?),
         machine: row.get(16)?,
         conflict: row.get(18)?,
         started: row.get(5)?,

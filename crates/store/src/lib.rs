@@ -54,7 +54,7 @@ pub use migrate::{Progress, on_migration, report_migration};
 pub use place::default_path;
 pub use state::LastState;
 pub use store::{Entered, News, Store, StoredRecord};
-pub use summary::Kind;
+pub use summary::Provenance;
 
 /// Maximum size of a record: bytes of JSON without metrics, series and histograms. The same limit
 /// applies to each of the packed parts and to the text of an imported record.

@@ -15,7 +15,7 @@ use rusqlite::{Connection, Row, params};
 use crate::pack::{Packed, Torn, squeeze};
 use crate::rows::{self, Entry};
 use crate::series::unpack_values;
-use crate::summary::{Kind, RunTarget, Summary};
+use crate::summary::{Provenance, RunTarget, Summary};
 use crate::writer::Writer;
 
 /// Interval between reports of progress; a shorter migration reports none.
@@ -136,7 +136,7 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
             run.warnings.extend(damage(damaged));
             (kind, Entry::from_run(&run).map_err(rows::torn)?, run.metrics)
         }
-        Err(_) => (Kind::Measured, Entry::torn(summary, squeeze(body.as_bytes())), metrics),
+        Err(_) => (Provenance::Measured, Entry::torn(summary, squeeze(body.as_bytes())), metrics),
     };
     rows::insert(conn, Some(number), kind, &entry)?;
     rows::put_metrics(conn, number, &metrics)?;
@@ -151,7 +151,7 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
 }
 
 /// The run, and how it entered the store.
-fn of_kind(run: Run) -> (Run, Kind) {
+fn of_kind(run: Run) -> (Run, Provenance) {
     // Version 1 marked records from other ssdyno installations as another tool's.
     let (kind, origin) = match run.origin {
         Some(origin)
@@ -159,10 +159,10 @@ fn of_kind(run: Run) -> (Run, Kind) {
                 && origin.tool.as_deref() == Some("ssdyno")
                 && origin.command.is_none() =>
         {
-            (Kind::Carried, None)
+            (Provenance::Carried, None)
         }
-        None => (Kind::Measured, None),
-        origin => (Kind::Imported, origin),
+        None => (Provenance::Measured, None),
+        origin => (Provenance::Imported, origin),
     };
     (Run { origin, ..run }, kind)
 }

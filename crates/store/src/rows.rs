@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
 use crate::pack::{Torn, expand, squeeze};
 use crate::series::{pack, pack_values, unpack_onto, unpack_values};
-use crate::summary::{Kind, Summary};
+use crate::summary::{Provenance, Summary};
 use crate::writer::Writer;
 use crate::{RECORD_BYTES_MAX, StoreError, latencies, words};
 
@@ -93,7 +93,7 @@ fn without_bulk(run: &Run) -> Run {
 pub(crate) fn insert(
     conn: &Connection,
     number: Option<i64>,
-    kind: Kind,
+    kind: Provenance,
     entry: &Entry,
 ) -> rusqlite::Result<i64> {
     let sql = "INSERT INTO run (number, id, kind, started_ms, started, start_known, method, place,
@@ -243,7 +243,7 @@ pub(crate) struct Stored {
     /// Its text without the long parts.
     pub body: String,
     pub writer: Option<Writer>,
-    pub kind: Kind,
+    pub kind: Provenance,
     pub hash: Option<RecordHash>,
 }
 
@@ -281,7 +281,7 @@ fn stored(row: &Row<'_>, number: i64) -> rusqlite::Result<Stored> {
         let unpacked = expanded(6).and_then(|data| latencies::unpack(&data).map_err(torn));
         run.latencies = unpacked.map_err(|e| named(number, "latencies", e))?;
     }
-    let kind = Kind::named(row.get_ref(3)?.as_str()?);
+    let kind = Provenance::named(row.get_ref(3)?.as_str()?);
     let hash = row.get::<_, Option<[u8; 32]>>(4)?.map(RecordHash);
     Ok(Stored { run, body, writer: writer(row, 0)?, kind, hash })
 }

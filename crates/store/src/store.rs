@@ -14,7 +14,7 @@ use crate::live::{Live, Point};
 use crate::rows::{self, Entry, Stored};
 use crate::schema::APPLICATION_ID;
 use crate::state::{self, LastState};
-use crate::summary::Kind;
+use crate::summary::Provenance;
 use crate::writer::Writer;
 use crate::{StoreError, find, history, machine, place};
 
@@ -47,7 +47,7 @@ pub struct StoredRecord {
     /// The record, as returned by [`Store::load`], with fields unknown to this version.
     pub document: Document,
     /// How it entered the store.
-    pub kind: Kind,
+    pub kind: Provenance,
     /// Other runs in the store with the same id but different content.
     pub conflicts: Vec<i64>,
     /// Whether the content matches the stored hash; `false` for a damaged record that can still be
@@ -142,7 +142,7 @@ impl Store {
             return Err(StoreError::Unfit(format!("the id {} is taken", run.id)));
         }
         let number = self.write(Fsync::Now, |tx| {
-            let number = rows::insert(tx, None, Kind::Measured, &entry)?;
+            let number = rows::insert(tx, None, Provenance::Measured, &entry)?;
             writer.iter().try_for_each(|writer| rows::claim(tx, number, writer))?;
             rows::put_metrics(tx, number, &run.metrics)?;
             Ok(number)
@@ -476,7 +476,7 @@ fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::
         }
         conflict = true;
     }
-    let number = rows::insert(tx, None, Kind::of_import(run), entry)?;
+    let number = rows::insert(tx, None, Provenance::of_import(run), entry)?;
     put_all(tx, number, entry, run)?;
     Ok(Entered { number, news: if conflict { News::Conflict } else { News::New } })
 }

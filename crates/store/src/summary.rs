@@ -12,7 +12,7 @@ const HEADLINE: usize = 4;
 
 /// How a record entered this store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Provenance {
     /// Measured locally: by a run recorded in this store from its start.
     Measured,
     /// Measured by ssdyno and imported from another store, usually another machine's.
@@ -21,25 +21,25 @@ pub enum Kind {
     Imported,
 }
 
-impl Kind {
+impl Provenance {
     /// Its name in the store and in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Measured => "measured",
-            Kind::Carried => "carried",
-            Kind::Imported => "imported",
+            Provenance::Measured => "measured",
+            Provenance::Carried => "carried",
+            Provenance::Imported => "imported",
         }
     }
 
     /// The kind with that name. An unknown name counts as imported.
-    pub(crate) fn named(name: &str) -> Kind {
-        let kinds = [Kind::Measured, Kind::Carried];
-        kinds.into_iter().find(|kind| kind.name() == name).unwrap_or(Kind::Imported)
+    pub(crate) fn named(name: &str) -> Provenance {
+        let kinds = [Provenance::Measured, Provenance::Carried];
+        kinds.into_iter().find(|kind| kind.name() == name).unwrap_or(Provenance::Imported)
     }
 
     /// The kind of an imported record.
-    pub(crate) fn of_import(run: &Run) -> Kind {
-        if run.origin.is_some() { Kind::Imported } else { Kind::Carried }
+    pub(crate) fn of_import(run: &Run) -> Provenance {
+        if run.origin.is_some() { Provenance::Imported } else { Provenance::Carried }
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::mount::Mount;
 use serde_json::Value;
-use store::{Filter, Kind, Store, StoreError};
+use store::{Filter, Provenance, Store, StoreError};
 
 fn migrated() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().expect("a directory");
@@ -58,8 +58,8 @@ fn the_list_shows_the_origin_of_records() {
     let mut store = Store::open(Some(&path)).expect("it opens");
     let runs = store.runs(&Filter::default()).expect("a list");
     let kinds: Vec<_> = runs.iter().map(|run| (run.number, run.kind)).collect();
-    let imported = [8, 7, 6, 5, 4].map(|number| (number, Kind::Imported));
-    let (measured, carried) = (Kind::Measured, Kind::Carried);
+    let imported = [8, 7, 6, 5, 4].map(|number| (number, Provenance::Imported));
+    let (measured, carried) = (Provenance::Measured, Provenance::Carried);
     let own = [(3, carried), (2, measured), (1, measured)];
     assert_eq!(kinds, [&[(10, measured)], &imported[..], &own].concat());
     assert!(runs[1..].iter().all(|run| run.hash.is_some() && run.complete && !run.conflict));
