@@ -36,7 +36,7 @@ pub struct LiveComparison<'a> {
 
 /// The cost of a comparison, known before it begins.
 #[derive(Clone, Debug)]
-pub struct Cost {
+pub struct ComparisonCost {
     /// The plans of one run of A and of B.
     pub plans: [Plan; 2],
     /// Minimum and maximum number of pairs.
@@ -77,7 +77,7 @@ pub struct Finished {
 
 impl LiveComparison<'_> {
     /// Checks both requests and returns the cost, without touching the targets.
-    pub fn cost(&self) -> Result<Cost> {
+    pub fn cost(&self) -> Result<ComparisonCost> {
         let work = Work::method(self.method, &self.options)?;
         if let Some(metric) = self.metric
             && work.info.declaration(&MetricKey::parse(metric)).is_none()
@@ -92,7 +92,7 @@ impl LiveComparison<'_> {
             [&a, &b].map(|planned| spread::assumed(planned.target(), hypervisor));
         let pairs_max = self.pairs_max(spread_a.max(spread_b))?;
         let pairs = [pairs_max.min(LOOKS[0] as u32), pairs_max];
-        Ok(Cost { plans: [a.plan, b.plan], pairs })
+        Ok(ComparisonCost { plans: [a.plan, b.plan], pairs })
     }
 
     /// Maximum number of pairs, if runs vary by `spread`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use indicatif::ProgressBar;
-use lab::compare::live::{Audience, Cost, Ended, Finished, LiveComparison};
+use lab::compare::live::{Audience, ComparisonCost, Ended, Finished, LiveComparison};
 use lab::{Options, Planned, Request, Watcher, drives, work};
 use workload::units;
 
@@ -61,7 +61,7 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
 }
 
 /// The cost, shown before the first byte.
-fn announcement(cost: &Cost, targets: [&String; 2]) -> String {
+fn announcement(cost: &ComparisonCost, targets: [&String; 2]) -> String {
     let [least, most] = cost.pairs;
     let is_simulated = targets.map(|target| target.starts_with(drives::PREFIX));
     let is_simulation = is_simulated == [true, true];
@@ -152,7 +152,7 @@ mod tests {
             command: Vec::new(),
         };
         let words = |pairs, a: &str, b: &str| {
-            let cost = Cost { plans: [plan(60.0), plan(30.0)], pairs };
+            let cost = ComparisonCost { plans: [plan(60.0), plan(30.0)], pairs };
             let text = announcement(&cost, [&a.to_string(), &b.to_string()]);
             text.split("   ").nth(1).unwrap_or_default().split(';').next().map(String::from)
         };
