@@ -15,7 +15,7 @@ const ERROR: f64 = 0.05;
 
 /// The claim about B relative to A that the data permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ClaimKind {
     /// B's rate is higher.
     Faster,
     /// B's rate is lower.
@@ -37,7 +37,7 @@ pub struct Comparison {
     pub high: Option<f64>,
     pub n: u32,
     /// The permitted claim.
-    pub outcome: Outcome,
+    pub outcome: ClaimKind,
 }
 
 /// Compares rates measured in pairs: `a[i]` and `b[i]` ran next to each other, in alternating
@@ -70,24 +70,24 @@ pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compari
 /// Tests equivalence first: even a significant difference of 1% does not matter in practice, and
 /// the report prints the ratio and its interval next to the verdict. A 90% interval inside the
 /// margin is equivalent to two one-sided tests at 5%.
-fn outcome(logs: &Spread, error: f64) -> Outcome {
+fn outcome(logs: &Spread, error: f64) -> ClaimKind {
     let widths = logs.half_width(1.0 - 2.0 * error).zip(logs.half_width(1.0 - error));
     let Some((narrow, wide)) = widths else {
-        return Outcome::Inconclusive;
+        return ClaimKind::Inconclusive;
     };
     judge(logs.mean, narrow, wide)
 }
 
 /// The claim permitted by a mean log ratio with the half widths of its 90% and 95% intervals.
-fn judge(mean: f64, narrow: f64, wide: f64) -> Outcome {
+fn judge(mean: f64, narrow: f64, wide: f64) -> ClaimKind {
     if mean.abs() + narrow < libm::log1p(EQUIVALENT_WITHIN) {
-        Outcome::Equivalent
+        ClaimKind::Equivalent
     } else if mean - wide > 0.0 {
-        Outcome::Faster
+        ClaimKind::Faster
     } else if mean + wide < 0.0 {
-        Outcome::Slower
+        ClaimKind::Slower
     } else {
-        Outcome::Inconclusive
+        ClaimKind::Inconclusive
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
             let mut dice = Dice::new(n as u64);
             let wrong = share(|| {
                 let c = pairs(&mut dice, 1.0, cv, n);
-                matches!(c.outcome, Outcome::Faster | Outcome::Slower)
+                matches!(c.outcome, ClaimKind::Faster | ClaimKind::Slower)
             });
             assert!(wrong < 0.057, "{wrong} at n = {n}, cv {cv}");
         }
@@ -129,7 +129,7 @@ mod tests {
                 let a = dice.log_normal(100.0, 0.3, 4);
                 let different = |dice: &mut Dice| {
                     let c = compare_among(among, &a, &dice.log_normal(100.0, 0.3, 4));
-                    matches!(c.expect("positive").outcome, Outcome::Faster | Outcome::Slower)
+                    matches!(c.expect("positive").outcome, ClaimKind::Faster | ClaimKind::Slower)
                 };
                 (0..3).filter(|_| different(&mut dice)).count() > 0
             })
@@ -142,7 +142,7 @@ mod tests {
     fn a_difference_of_the_margin_is_called_equivalent_in_5_of_100_cases_at_most() {
         for (ratio, cv) in [(1.05, 0.01), (1.0 / 1.05, 0.01), (1.05, 0.03)] {
             let mut dice = Dice::new(77);
-            let wrong = share(|| pairs(&mut dice, ratio, cv, 6).outcome == Outcome::Equivalent);
+            let wrong = share(|| pairs(&mut dice, ratio, cv, 6).outcome == ClaimKind::Equivalent);
             assert!(wrong < 0.057, "{wrong} at ratio {ratio}, cv {cv}");
         }
     }
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn equal_quiet_drives_are_found_equivalent_and_different_ones_different() {
         let mut dice = Dice::new(5);
-        let same = share(|| pairs(&mut dice, 1.0, 0.01, 6).outcome == Outcome::Equivalent);
-        let slower = share(|| pairs(&mut dice, 0.8, 0.02, 6).outcome == Outcome::Slower);
+        let same = share(|| pairs(&mut dice, 1.0, 0.01, 6).outcome == ClaimKind::Equivalent);
+        let slower = share(|| pairs(&mut dice, 0.8, 0.02, 6).outcome == ClaimKind::Slower);
         assert!(same > 0.99 && slower > 0.99, "{same}, {slower}");
     }
 
@@ -206,15 +206,15 @@ mod tests {
         assert_eq!(compare(&[1.0, 0.0], &[1.0, 2.0]), None);
         assert_eq!(compare(&[1.0, f64::NAN], &[1.0, 2.0]), None);
         let one = compare(&[100.0], &[300.0]).expect("a pair");
-        assert_eq!((one.low, one.outcome), (None, Outcome::Inconclusive));
+        assert_eq!((one.low, one.outcome), (None, ClaimKind::Inconclusive));
     }
 
     #[test]
     fn a_virtual_drive_without_noise_is_judged_by_its_ratio() {
         let outcome = |b| compare(&[100.0; 4], &[b; 4]).expect("pairs").outcome;
-        assert_eq!(outcome(100.0), Outcome::Equivalent);
-        assert_eq!(outcome(104.0), Outcome::Equivalent);
-        assert_eq!(outcome(110.0), Outcome::Faster);
-        assert_eq!(outcome(90.0), Outcome::Slower);
+        assert_eq!(outcome(100.0), ClaimKind::Equivalent);
+        assert_eq!(outcome(104.0), ClaimKind::Equivalent);
+        assert_eq!(outcome(110.0), ClaimKind::Faster);
+        assert_eq!(outcome(90.0), ClaimKind::Slower);
     }
 }

@@ -23,7 +23,7 @@ mod steady;
 mod student;
 
 pub use changepoint::{Change, Piece, Steps, medians, steps};
-pub use compare::{Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among};
+pub use compare::{ClaimKind, Comparison, EQUIVALENT_WITHIN, compare, compare_among};
 pub use cost::Cost;
 pub use counts::binomial_tail;
 pub use estimate::{Amount, Estimate, drift, estimate, metric, pooled};

@@ -4,7 +4,7 @@
 //! differences too often, so the significance level starts far below the usual one and grows with
 //! the number of pairs. The tests verify the error rates.
 
-use crate::compare::{EQUIVALENT_WITHIN, Outcome};
+use crate::compare::{ClaimKind, EQUIVALENT_WITHIN};
 use crate::student::{Spread, one_sided, t_quantile, two_sided};
 
 /// Numbers of pairs after which the result is evaluated.
@@ -33,7 +33,7 @@ pub struct Look {
     /// Number of pairs so far.
     pub pairs: u32,
     /// The claim permitted at this look.
-    pub outcome: Outcome,
+    pub outcome: ClaimKind,
 }
 
 /// Evaluates a family of quantities, each given as pairs of values for A and B. The result is
@@ -68,11 +68,11 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     let margin = libm::log1p(EQUIVALENT_WITHIN);
     let half = t_quantile(1.0 - level / 2.0, freedom) * error;
     let outcome = if p(margin - spread.mean.abs(), one_sided) < same {
-        Outcome::Equivalent
+        ClaimKind::Equivalent
     } else if p(spread.mean.abs(), two_sided) < level {
-        if spread.mean > 0.0 { Outcome::Faster } else { Outcome::Slower }
+        if spread.mean > 0.0 { ClaimKind::Faster } else { ClaimKind::Slower }
     } else {
-        Outcome::Inconclusive
+        ClaimKind::Inconclusive
     };
     Some(Look {
         ratio: libm::exp(spread.mean),
@@ -104,7 +104,7 @@ mod tests {
 
     /// Returns the final claim and number of pairs of a comparison. Each run is slower than the
     /// previous one by `drift`.
-    fn compared(dice: &mut Dice, ratio: f64, cv: f64, drift: f64) -> (Outcome, usize) {
+    fn compared(dice: &mut Dice, ratio: f64, cv: f64, drift: f64) -> (ClaimKind, usize) {
         let mut pairs: Vec<(f64, f64)> = Vec::new();
         let mut runs = 0;
         let mut run = |dice: &mut Dice, median: f64| {
@@ -119,14 +119,14 @@ mod tests {
                 pairs.push(if forward { (first, second) } else { (second, first) });
             }
             let found = look(std::slice::from_ref(&pairs))[0].expect("positive").outcome;
-            if found != Outcome::Inconclusive {
+            if found != ClaimKind::Inconclusive {
                 return (found, n);
             }
         }
-        (Outcome::Inconclusive, LOOKS[LOOKS.len() - 1])
+        (ClaimKind::Inconclusive, LOOKS[LOOKS.len() - 1])
     }
 
-    fn share(ratio: f64, cv: f64, drift: f64, wanted: &[Outcome]) -> (f64, f64) {
+    fn share(ratio: f64, cv: f64, drift: f64, wanted: &[ClaimKind]) -> (f64, f64) {
         let mut dice = Dice::new((cv * 1e4) as u64 + 17);
         let mut pairs = 0;
         let mut count = 0;
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn equal_targets_are_called_different_in_at_most_5_of_100_cases_despite_a_drift() {
         for cv in [0.005, 0.01, 0.02, 0.05] {
-            let (wrong, _) = share(1.0, cv, 0.01, &[Outcome::Faster, Outcome::Slower]);
+            let (wrong, _) = share(1.0, cv, 0.01, &[ClaimKind::Faster, ClaimKind::Slower]);
             assert!(wrong <= 0.05, "{wrong} at {cv}");
         }
     }
@@ -149,25 +149,25 @@ mod tests {
     #[test]
     fn a_difference_as_large_as_the_margin_is_rarely_called_the_same() {
         for cv in [0.01, 0.02, 0.05] {
-            let (wrong, _) = share(1.05, cv, 0.0, &[Outcome::Equivalent]);
+            let (wrong, _) = share(1.05, cv, 0.0, &[ClaimKind::Equivalent]);
             assert!(wrong <= 0.055, "{wrong} at {cv}");
         }
     }
 
     #[test]
     fn a_5_percent_difference_is_found_in_8_pairs_on_average_at_2_percent_scatter() {
-        let (found, pairs) = share(1.05, 0.02, 0.0, &[Outcome::Faster]);
+        let (found, pairs) = share(1.05, 0.02, 0.0, &[ClaimKind::Faster]);
         assert!(found >= 0.97 && pairs <= 8.0, "{found} in {pairs} pairs");
-        let (found, _) = share(1.10, 0.02, 0.01, &[Outcome::Faster]);
+        let (found, _) = share(1.10, 0.02, 0.01, &[ClaimKind::Faster]);
         assert!(found >= 0.99, "{found}");
     }
 
     #[test]
     fn targets_without_scatter_are_judged_by_their_ratio() {
         let after = |b: f64| look(&[vec![(100.0, b); 4]])[0].expect("positive").outcome;
-        assert_eq!(after(100.0), Outcome::Equivalent);
-        assert_eq!(after(120.0), Outcome::Faster);
-        assert_eq!(after(80.0), Outcome::Slower);
+        assert_eq!(after(100.0), ClaimKind::Equivalent);
+        assert_eq!(after(120.0), ClaimKind::Faster);
+        assert_eq!(after(80.0), ClaimKind::Slower);
         assert_eq!(look(&[vec![(1.0, 0.0); 4], vec![(1.0, 1.0)]]), [None, None]);
     }
 

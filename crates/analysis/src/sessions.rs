@@ -10,7 +10,7 @@
 //! difference always has an interval that excludes 1. The converse fails only for a difference so
 //! small that the runs are judged equivalent.
 
-use crate::compare::{EQUIVALENT_WITHIN, Outcome};
+use crate::compare::{ClaimKind, EQUIVALENT_WITHIN};
 use crate::student::{Spread, t_quantile, two_sided};
 
 /// Family-wise error rate: probability of at least one false claim in a family.
@@ -108,7 +108,7 @@ pub struct Claim {
     /// Relative standard deviation between runs on which the claim is based.
     pub spread: f64,
     /// The claim the data supports.
-    pub outcome: Outcome,
+    pub outcome: ClaimKind,
 }
 
 /// The spread between runs, with its degrees of freedom.
@@ -156,13 +156,13 @@ impl Test {
         let outcome = if self.gap.abs() + half(2.0 * same) + self.half_range
             < libm::log1p(EQUIVALENT_WITHIN)
         {
-            Outcome::Equivalent
+            ClaimKind::Equivalent
         } else if self.gap > reach {
-            Outcome::Faster
+            ClaimKind::Faster
         } else if -self.gap > reach {
-            Outcome::Slower
+            ClaimKind::Slower
         } else {
-            Outcome::Inconclusive
+            ClaimKind::Inconclusive
         };
         Claim {
             ratio: libm::exp(self.gap),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     fn differs(claim: &Option<Claim>) -> bool {
-        claim.is_some_and(|c| matches!(c.outcome, Outcome::Faster | Outcome::Slower))
+        claim.is_some_and(|c| matches!(c.outcome, ClaimKind::Faster | ClaimKind::Slower))
     }
 
     /// Fraction of families in which any difference is claimed.
@@ -353,7 +353,7 @@ mod tests {
         for claim in (0..300).flat_map(|_| claims(&family(&mut dice, 1.05, 0.03, 3))).flatten() {
             let apart = claim.low > 1.0 || claim.high < 1.0;
             let said = differs(&Some(claim));
-            assert!(said == apart || claim.outcome == Outcome::Equivalent, "{claim:?}");
+            assert!(said == apart || claim.outcome == ClaimKind::Equivalent, "{claim:?}");
         }
     }
 
@@ -364,8 +364,8 @@ mod tests {
             let (a, b) = (side(Session::in_range(low, high)), side(Session::new(17.0, &[])));
             claims(&[Sides { a, b, repeats: Vec::new(), prior: 0.05 }])[0].expect("values")
         };
-        assert_eq!(against(6.0, 7.0).outcome, Outcome::Faster);
-        assert_eq!(against(12.0, 17.0).outcome, Outcome::Inconclusive);
+        assert_eq!(against(6.0, 7.0).outcome, ClaimKind::Faster);
+        assert_eq!(against(12.0, 17.0).outcome, ClaimKind::Inconclusive);
         assert!(against(6.0, 7.0).low < 17.0 / 7.0 && against(6.0, 7.0).high > 17.0 / 6.0);
         assert_eq!(Session::in_range(7.0, 6.0), None);
     }
@@ -389,7 +389,7 @@ mod tests {
         };
         let found = claims(&[sides(100.0), sides(106.0)]);
         let outcomes: Vec<_> = found.iter().flatten().map(|c| c.outcome).collect();
-        assert_eq!(outcomes, [Outcome::Equivalent, Outcome::Faster]);
+        assert_eq!(outcomes, [ClaimKind::Equivalent, ClaimKind::Faster]);
     }
 
     /// Fraction of outlooks after `k` runs that contain the next run, if runs scatter by `cv`.

@@ -3,7 +3,7 @@
 use record::{Unit, VerdictKind};
 use workload::units::{binary, throughput};
 
-use analysis::Outcome;
+use analysis::ClaimKind;
 
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
@@ -49,7 +49,7 @@ pub fn misaligned(shifts: &[Shift]) -> Ruling {
     let shifted = rate * worst.ratio;
     let (distance, share) = (binary(*bytes), percent(worst.ratio));
     let ruling = match worst.outcome {
-        Outcome::Slower => Ruling::yes(
+        ClaimKind::Slower => Ruling::yes(
             VerdictKind::Misaligned,
             format!(
                 "Off by {distance}, 4 KiB writes fall from {} to {} ({share}): partitions and \
@@ -58,11 +58,11 @@ pub fn misaligned(shifts: &[Shift]) -> Ruling {
                 throughput(shifted)
             ),
         ),
-        Outcome::Equivalent => Ruling::no(
+        ClaimKind::Equivalent => Ruling::no(
             VerdictKind::AlignmentIsFree,
             format!("Off by up to 64 KiB, 4 KiB writes keep at least {share} of their rate."),
         ),
-        Outcome::Faster | Outcome::Inconclusive => Ruling::unknown(format!(
+        ClaimKind::Faster | ClaimKind::Inconclusive => Ruling::unknown(format!(
             "The cost of misalignment is unknown: {share} at {distance}, within the scatter."
         )),
     };

@@ -1,7 +1,7 @@
 //! Conclusions of `speed`: the old tool's number, whether the location matters, and PER-COMMAND:
 //! whether commands or their data take the time.
 
-use analysis::{Cost, Outcome};
+use analysis::{ClaimKind, Cost};
 use record::{Unit, VerdictKind};
 use workload::OpKind;
 use workload::units::{binary, latency, throughput};
@@ -132,15 +132,15 @@ pub fn places(seen: &PlaceRates) -> Ruling {
     let rate = analysis::estimate(start).value.unwrap_or(0.0);
     let share = percent(worst.ratio);
     let ruling = match worst.outcome {
-        Outcome::Slower | Outcome::Faster => Ruling::yes(
+        ClaimKind::Slower | ClaimKind::Faster => Ruling::yes(
             VerdictKind::PlaceMatters,
             format!("At the {place} of the drive, a {kind} has {share} of the rate at the start."),
         ),
-        Outcome::Equivalent => Ruling::no(
+        ClaimKind::Equivalent => Ruling::no(
             VerdictKind::SameEverywhere,
             format!("A {kind} is as fast in the middle and at the end as at the start."),
         ),
-        Outcome::Inconclusive => Ruling::unknown(format!(
+        ClaimKind::Inconclusive => Ruling::unknown(format!(
             "Whether the location matters to a {kind} is unknown: {share} at the {place}, within \
              the scatter."
         )),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use analysis::{Outcome, Session, Sides, claims, outlook};
+use analysis::{ClaimKind, Session, Sides, claims, outlook};
 use engine::Simulator;
 use methods::find;
 use model::DriveSpec;
@@ -150,5 +150,5 @@ pub fn differs(runs: &[BTreeMap<String, Session>], prior: f64, groups: [&[usize]
         .collect();
     let claims = claims(&family).into_iter().flatten();
     let mut outcomes = claims.map(|claim| claim.outcome);
-    outcomes.any(|outcome| matches!(outcome, Outcome::Faster | Outcome::Slower))
+    outcomes.any(|outcome| matches!(outcome, ClaimKind::Faster | ClaimKind::Slower))
 }

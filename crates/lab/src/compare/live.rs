@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use analysis::{LOOKS, Look, Outcome, look, pairs_for};
+use analysis::{ClaimKind, LOOKS, Look, look, pairs_for};
 use record::{MetricKey, Plan, Run};
 
 use super::{Pair, Pairing, RunComparison, Side, conditions, doubts, quantity_named, sentence};
@@ -225,7 +225,7 @@ impl Looks {
     fn is_decided(&self) -> bool {
         let mut outcomes = self.looks.iter().map(|(_, look)| look.map(|look| look.outcome));
         !self.looks.is_empty()
-            && outcomes.all(|outcome| outcome.is_some_and(|o| o != Outcome::Inconclusive))
+            && outcomes.all(|outcome| outcome.is_some_and(|o| o != ClaimKind::Inconclusive))
     }
 }
 

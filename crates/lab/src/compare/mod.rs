@@ -14,7 +14,7 @@ mod sentence;
 #[cfg(test)]
 mod tests;
 
-use analysis::{Claim, Look, Outcome, Session, Sides, claims};
+use analysis::{Claim, ClaimKind, Look, Session, Sides, claims};
 use record::{FindingKind, HistoryKey, Run, Unit};
 use serde::Serialize;
 use store::Store;
@@ -85,7 +85,7 @@ pub struct Pair {
     /// The conclusion in brief.
     pub claim: Brief,
     #[serde(skip)]
-    outcome: Option<Outcome>,
+    outcome: Option<ClaimKind>,
 }
 
 /// A finding that reduces confidence in one side or both.
@@ -283,19 +283,19 @@ impl Pair {
         self.ratio = Some(look.ratio);
         (self.low, self.high) = (Some(look.low), Some(look.high));
         self.threshold = Some(look.high / look.ratio - 1.0);
-        self.conclude(if open { Outcome::Inconclusive } else { look.outcome });
+        self.conclude(if open { ClaimKind::Inconclusive } else { look.outcome });
     }
 
-    fn conclude(&mut self, outcome: Outcome) {
+    fn conclude(&mut self, outcome: ClaimKind) {
         self.outcome = Some(outcome);
         let rate = is_rate(self.unit);
         self.claim = match outcome {
-            Outcome::Faster if rate => Brief::Faster,
-            Outcome::Slower if rate => Brief::Slower,
-            Outcome::Faster => Brief::Higher,
-            Outcome::Slower => Brief::Lower,
-            Outcome::Equivalent => Brief::Same,
-            Outcome::Inconclusive => Brief::Inconclusive,
+            ClaimKind::Faster if rate => Brief::Faster,
+            ClaimKind::Slower if rate => Brief::Slower,
+            ClaimKind::Faster => Brief::Higher,
+            ClaimKind::Slower => Brief::Lower,
+            ClaimKind::Equivalent => Brief::Same,
+            ClaimKind::Inconclusive => Brief::Inconclusive,
         };
     }
 }

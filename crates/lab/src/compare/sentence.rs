@@ -1,6 +1,6 @@
 //! The conclusion of a comparison in one or two sentences.
 
-use analysis::Outcome;
+use analysis::ClaimKind;
 use record::{MetricKey, capitalised};
 
 use super::{Brief, Odd, Pair, RunComparison, is_rate};
@@ -41,9 +41,9 @@ fn conclusion(pairs: &[Pair], b: char) -> String {
     let (mut differing, mut equivalent, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for pair in pairs {
         match pair.outcome {
-            Some(Outcome::Faster | Outcome::Slower) => differing.push(pair),
-            Some(Outcome::Equivalent) => equivalent.push(pair),
-            Some(Outcome::Inconclusive) => open.push(pair),
+            Some(ClaimKind::Faster | ClaimKind::Slower) => differing.push(pair),
+            Some(ClaimKind::Equivalent) => equivalent.push(pair),
+            Some(ClaimKind::Inconclusive) => open.push(pair),
             None => {}
         }
     }

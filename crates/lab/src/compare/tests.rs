@@ -62,7 +62,7 @@ fn the_sentence_names_the_faster_side_and_its_largest_differences_first() {
                 ratio: Some(factors[i]),
                 low: Some(low),
                 high: Some(high),
-                outcome: Some(if factors[i] > 1.0 { Outcome::Faster } else { Outcome::Slower }),
+                outcome: Some(if factors[i] > 1.0 { ClaimKind::Faster } else { ClaimKind::Slower }),
                 ..one(side([quick("a", &[1.0])]), side([quick("b", &[1.0])])).pairs.remove(0)
             }
         };
