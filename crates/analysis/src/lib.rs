@@ -30,6 +30,6 @@ pub use estimate::{Amount, Estimate, drift, estimate, metric, pooled};
 pub use latency::LatencyReplicates;
 pub use live::{LOOKS, Look, look, pairs_for};
 pub use period::{CYCLES_MIN, PERIOD_MIN, Period, Stream, period};
-pub use sessions::{Claim, Outlook, Session, Sides, claims, outlook};
+pub use sessions::{Claim, LogQuantity, Outlook, Sides, claims, outlook};
 pub use steady::{Slope, WINDOW};
 pub use student::{mean, quantile};

@@ -24,7 +24,7 @@ const ENOUGH_RUNS: usize = 5;
 
 /// A quantity in one run, on a logarithmic scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Session {
+pub struct LogQuantity {
     log: f64,
     /// Variance of the mean of its rounds.
     within: f64,
@@ -32,14 +32,14 @@ pub struct Session {
     half_range: f64,
 }
 
-impl Session {
+impl LogQuantity {
     /// Creates a session from a value and its rounds (empty if unknown). Returns `None` unless the
     /// value is positive.
-    pub fn new(value: f64, rounds: &[f64]) -> Option<Session> {
+    pub fn new(value: f64, rounds: &[f64]) -> Option<LogQuantity> {
         let rounds = Spread::new(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
         let within = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
         let is_valid = value.is_finite() && value > 0.0;
-        is_valid.then(|| Session { log: libm::log(value), within, half_range: 0.0 })
+        is_valid.then(|| LogQuantity { log: libm::log(value), within, half_range: 0.0 })
     }
 
     /// The value; for a range, its geometric mean.
@@ -49,10 +49,14 @@ impl Session {
 
     /// Creates a session from a value printed as a range. Returns `None` unless both ends are
     /// positive and `low <= high`.
-    pub fn in_range(low: f64, high: f64) -> Option<Session> {
-        let (low, high) = (Session::new(low, &[])?.log, Session::new(high, &[])?.log);
+    pub fn in_range(low: f64, high: f64) -> Option<LogQuantity> {
+        let (low, high) = (LogQuantity::new(low, &[])?.log, LogQuantity::new(high, &[])?.log);
         let half_range = (high - low) / 2.0;
-        (half_range >= 0.0).then_some(Session { log: (low + high) / 2.0, within: 0.0, half_range })
+        (half_range >= 0.0).then_some(LogQuantity {
+            log: (low + high) / 2.0,
+            within: 0.0,
+            half_range,
+        })
     }
 }
 
@@ -66,11 +70,11 @@ struct Group {
 }
 
 impl Group {
-    fn new(sessions: &[Session]) -> Option<Group> {
+    fn new(sessions: &[LogQuantity]) -> Option<Group> {
         let logs: Vec<f64> = sessions.iter().map(|s| s.log).collect();
         let spread = Spread::new(&logs)?;
         let n = spread.n;
-        let mean = |of: fn(&Session) -> f64| sessions.iter().map(of).sum::<f64>() / n as f64;
+        let mean = |of: fn(&LogQuantity) -> f64| sessions.iter().map(of).sum::<f64>() / n as f64;
         Some(Group {
             mean: spread.mean,
             half_range: mean(|s| s.half_range),
@@ -85,11 +89,11 @@ impl Group {
 #[derive(Clone, Debug, Default)]
 pub struct Sides {
     /// The runs of A.
-    pub a: Vec<Session>,
+    pub a: Vec<LogQuantity>,
     /// The runs of B.
-    pub b: Vec<Session>,
+    pub b: Vec<LogQuantity>,
     /// Other groups of comparable runs, one per drive, used only to estimate the spread.
-    pub repeats: Vec<Vec<Session>>,
+    pub repeats: Vec<Vec<LogQuantity>>,
     /// Assumed standard deviation between runs before any data: 0.03 is 3%.
     pub prior: f64,
 }
@@ -177,7 +181,7 @@ impl Test {
 
 /// Pools the scatter of all groups around their means. Includes the prior unless both sides have
 /// enough runs.
-fn between(sides: &[&Group; 2], repeats: &[Vec<Session>], prior: f64) -> Between {
+fn between(sides: &[&Group; 2], repeats: &[Vec<LogQuantity>], prior: f64) -> Between {
     let enough = sides.iter().all(|group| group.n >= ENOUGH_RUNS);
     let prior_freedom = if enough { 0.0 } else { PRIOR_FREEDOM };
     let within = (sides[0].within + sides[1].within) / 2.0;
@@ -225,7 +229,7 @@ pub struct Outlook {
 
 /// Returns the outlook after comparable runs of one drive. `prior` is the assumed standard
 /// deviation between runs, `ceiling` a rate that cannot be exceeded. Returns `None` without runs.
-pub fn outlook(runs: &[Session], prior: f64, ceiling: Option<f64>) -> Option<Outlook> {
+pub fn outlook(runs: &[LogQuantity], prior: f64, ceiling: Option<f64>) -> Option<Outlook> {
     let group = Group::new(runs)?;
     let freedom = PRIOR_FREEDOM + (group.n - 1) as f64;
     let variance = (PRIOR_FREEDOM * (prior.powi(2) + group.within) + group.squares) / freedom;
@@ -249,8 +253,8 @@ mod tests {
     /// The spread between runs assumed in these tests.
     const PRIOR: f64 = 0.03;
 
-    fn sessions(values: &[f64]) -> Vec<Session> {
-        values.iter().filter_map(|v| Session::new(*v, &[])).collect()
+    fn sessions(values: &[f64]) -> Vec<LogQuantity> {
+        values.iter().filter_map(|v| LogQuantity::new(*v, &[])).collect()
     }
 
     /// Seven quantities, measured in `n` runs on each side; B is `ratio` times as fast.
@@ -265,9 +269,9 @@ mod tests {
 
     #[test]
     fn a_session_has_its_value_and_a_range_its_geometric_mean() {
-        let value = |session: Option<Session>| session.expect("positive").value();
-        assert!((value(Session::new(5.0, &[])) - 5.0).abs() < 1e-9);
-        assert!((value(Session::in_range(4.0, 9.0)) - 6.0).abs() < 1e-9);
+        let value = |session: Option<LogQuantity>| session.expect("positive").value();
+        assert!((value(LogQuantity::new(5.0, &[])) - 5.0).abs() < 1e-9);
+        assert!((value(LogQuantity::in_range(4.0, 9.0)) - 6.0).abs() < 1e-9);
     }
 
     fn differs(claim: &Option<Claim>) -> bool {
@@ -303,7 +307,7 @@ mod tests {
         assert!(share > 0.7, "{share}");
     }
 
-    fn threshold(quantities: usize, repeats: &[Vec<Session>]) -> f64 {
+    fn threshold(quantities: usize, repeats: &[Vec<LogQuantity>]) -> f64 {
         let (a, b) = (sessions(&[100.0]), sessions(&[112.0]));
         let sides = Sides { a, b, repeats: repeats.to_vec(), prior: PRIOR };
         let found = claims(&vec![sides; quantities]);
@@ -312,7 +316,7 @@ mod tests {
     }
 
     /// Thirteen runs of one drive with the prior's spread.
-    fn repeats() -> Vec<Vec<Session>> {
+    fn repeats() -> Vec<Vec<LogQuantity>> {
         let steps: Vec<f64> = (-6..=6).map(f64::from).collect();
         let unit = (steps.iter().map(|s| s * s).sum::<f64>() / 12.0).sqrt();
         let values: Vec<f64> = steps.iter().map(|s| 100.0 * libm::exp(PRIOR * s / unit)).collect();
@@ -337,8 +341,8 @@ mod tests {
             repeats: Vec::new(),
             prior: PRIOR,
         };
-        fn near((i, session): (usize, Session)) -> Session {
-            Session { log: session.log + (i as f64 - 2.0) * 0.01, ..session }
+        fn near((i, session): (usize, LogQuantity)) -> LogQuantity {
+            LogQuantity { log: session.log + (i as f64 - 2.0) * 0.01, ..session }
         }
         // t = 2.6 with 8 degrees of freedom: p = 0.032, between 5% / 2 and 5%.
         let b = 100.0 * libm::exp(2.6 * 0.01);
@@ -359,21 +363,22 @@ mod tests {
 
     #[test]
     fn a_printed_range_counts_with_its_nearest_end() {
-        let side = |session: Option<Session>| vec![session.expect("positive")];
+        let side = |session: Option<LogQuantity>| vec![session.expect("positive")];
         let against = |low, high| {
-            let (a, b) = (side(Session::in_range(low, high)), side(Session::new(17.0, &[])));
+            let (a, b) =
+                (side(LogQuantity::in_range(low, high)), side(LogQuantity::new(17.0, &[])));
             claims(&[Sides { a, b, repeats: Vec::new(), prior: 0.05 }])[0].expect("values")
         };
         assert_eq!(against(6.0, 7.0).outcome, ClaimKind::Faster);
         assert_eq!(against(12.0, 17.0).outcome, ClaimKind::Inconclusive);
         assert!(against(6.0, 7.0).low < 17.0 / 7.0 && against(6.0, 7.0).high > 17.0 / 6.0);
-        assert_eq!(Session::in_range(7.0, 6.0), None);
+        assert_eq!(LogQuantity::in_range(7.0, 6.0), None);
     }
 
     #[test]
     fn values_that_are_not_positive_are_not_compared() {
-        assert_eq!(Session::new(0.0, &[1.0]), None);
-        assert_eq!(Session::new(f64::NAN, &[]), None);
+        assert_eq!(LogQuantity::new(0.0, &[1.0]), None);
+        assert_eq!(LogQuantity::new(f64::NAN, &[]), None);
         let empty = Sides { b: sessions(&[1.0]), ..Sides::default() };
         assert_eq!(claims(&[empty]), [None]);
         assert_eq!(claims(&[]), []);
@@ -429,7 +434,7 @@ mod tests {
     #[test]
     fn rounds_that_scatter_widen_the_outlook() {
         let with = |rounds: &[f64]| {
-            let run = Session::new(100.0, rounds).expect("positive");
+            let run = LogQuantity::new(100.0, rounds).expect("positive");
             outlook(&[run], 0.03, None).expect("a run").next[1]
         };
         assert!(with(&[50.0, 150.0]) > with(&[99.0, 101.0]));

@@ -2,7 +2,7 @@
 //! same test on the same drive (see [`spread::comparable`]), and the rates of other drives on the
 //! same port.
 
-use analysis::{Outlook, Session, outlook};
+use analysis::{LogQuantity, Outlook, outlook};
 use record::{Covers, HistoryKey, Metric, Run, TargetKind, Unit};
 use rules::Neighbour;
 use store::Store;
@@ -27,7 +27,7 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
     let repeats = repeats.unwrap_or_default();
     let mut metrics = std::mem::take(&mut run.metrics);
     for metric in metrics.iter_mut().filter(|m| is_cell(m)) {
-        let runs: Vec<Session> = std::iter::once(&*metric)
+        let runs: Vec<LogQuantity> = std::iter::once(&*metric)
             .chain(repeats.iter().filter_map(|other| other.metric(&metric.name)))
             .filter_map(session)
             .collect();
@@ -73,8 +73,8 @@ fn is_cell(metric: &Metric) -> bool {
     rate && metric.value.is_some() && key.is_main() && key.as_cell().is_some()
 }
 
-fn session(metric: &Metric) -> Option<Session> {
-    Session::new(metric.value?, &metric.samples)
+fn session(metric: &Metric) -> Option<LogQuantity> {
+    LogQuantity::new(metric.value?, &metric.samples)
 }
 
 /// The rate that the link allows, in the metric's unit; `None` if it is unknown, or if the value

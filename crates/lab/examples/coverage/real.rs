@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use analysis::{Session, outlook};
+use analysis::{LogQuantity, outlook};
 use lab::{Event, Options, Recorded, Request, Watcher, Work};
 use record::{Covers, Run};
 
@@ -65,7 +65,7 @@ pub fn run(directory: &str, runs: u64) -> Result<bool, Box<dyn Error>> {
         loads.iter().copied().fold(0.0, f64::max),
     );
     let printed = printed(&recorded);
-    let sessions: Vec<BTreeMap<String, Session>> =
+    let sessions: Vec<BTreeMap<String, LogQuantity>> =
         recorded.into_iter().map(|run| cells(run.metrics)).collect();
     let (next, [pairs, splits]) = (covered(&sessions, prior), claims(&sessions, prior));
     println!("| | share | of | goal |\n|---|---|---|---|");
@@ -78,7 +78,8 @@ pub fn run(directory: &str, runs: u64) -> Result<bool, Box<dyn Error>> {
     line("five against five, random splits: claim a difference", splits, "<= 5%");
     println!("\n| cell | spread between runs |\n|---|---|");
     for name in sessions[0].keys() {
-        let all: Vec<Session> = sessions.iter().filter_map(|run| run.get(name).copied()).collect();
+        let all: Vec<LogQuantity> =
+            sessions.iter().filter_map(|run| run.get(name).copied()).collect();
         println!("| {name} | {:.1}% |", 100.0 * spread(&all));
     }
     Ok(next.share() >= COVERED && [pairs, splits].iter().all(|c| c.share() <= FALSE_CLAIMS))
@@ -100,11 +101,11 @@ fn quick(directory: &str, seed: u64, store: &Path) -> Result<Run, Box<dyn Error>
 }
 
 /// Compares each run with the interval from the five before it.
-fn covered(sessions: &[BTreeMap<String, Session>], prior: f64) -> Count {
+fn covered(sessions: &[BTreeMap<String, LogQuantity>], prior: f64) -> Count {
     let mut count = Count::default();
     for window in sessions.windows(EARLIER + 1) {
         for name in window[0].keys() {
-            let values: Vec<Session> =
+            let values: Vec<LogQuantity> =
                 window.iter().filter_map(|run| run.get(name).copied()).collect();
             let [earlier @ .., next] = &values[..] else { continue };
             let interval = outlook(earlier, prior, None).filter(|_| earlier.len() == EARLIER);
@@ -130,7 +131,7 @@ fn printed(recorded: &[Run]) -> Count {
 }
 
 /// Comparisons of the disk with itself that claim a difference.
-fn claims(sessions: &[BTreeMap<String, Session>], prior: f64) -> [Count; 2] {
+fn claims(sessions: &[BTreeMap<String, LogQuantity>], prior: f64) -> [Count; 2] {
     let (mut pairs, mut splits) = (Count::default(), Count::default());
     for a in 0..sessions.len() {
         for b in a + 1..sessions.len() {
@@ -155,7 +156,7 @@ fn claims(sessions: &[BTreeMap<String, Session>], prior: f64) -> [Count; 2] {
 }
 
 /// Standard deviation of the logarithms of the values.
-fn spread(all: &[Session]) -> f64 {
+fn spread(all: &[LogQuantity]) -> f64 {
     let logs: Vec<f64> = all.iter().map(|s| libm::log(s.value())).collect();
     let n = logs.len() as f64;
     let mean = logs.iter().sum::<f64>() / n;

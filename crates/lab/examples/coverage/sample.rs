@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use analysis::{ClaimKind, Session, Sides, claims, outlook};
+use analysis::{ClaimKind, LogQuantity, Sides, claims, outlook};
 use engine::Simulator;
 use methods::find;
 use model::DriveSpec;
@@ -82,13 +82,13 @@ fn is_primary(metric: &Metric) -> bool {
 }
 
 /// The primary cells among the metrics of a run.
-pub fn cells(metrics: Vec<Metric>) -> BTreeMap<String, Session> {
-    let value = |m: Metric| Some((m.name, Session::new(m.value?, &m.samples)?));
+pub fn cells(metrics: Vec<Metric>) -> BTreeMap<String, LogQuantity> {
+    let value = |m: Metric| Some((m.name, LogQuantity::new(m.value?, &m.samples)?));
     metrics.into_iter().filter(is_primary).filter_map(value).collect()
 }
 
 /// The primary cells of one session of a specimen.
-fn session(preset: &str, specimen: u64, session: u64, size: u64) -> BTreeMap<String, Session> {
+fn session(preset: &str, specimen: u64, session: u64, size: u64) -> BTreeMap<String, LogQuantity> {
     let (specimen, seed) = (specimen.to_string(), session.to_string());
     let pairs = [("vary", "1"), ("seed", specimen.as_str()), ("vary.session_seed", seed.as_str())];
     let options = Options { size: Some(size), seed: session, ..Options::default() };
@@ -96,16 +96,20 @@ fn session(preset: &str, specimen: u64, session: u64, size: u64) -> BTreeMap<Str
 }
 
 /// The sessions of one specimen, one more than the largest number in [`RUNS`].
-pub fn sessions(preset: &str, specimen: u64, size: u64) -> Vec<BTreeMap<String, Session>> {
+pub fn sessions(preset: &str, specimen: u64, size: u64) -> Vec<BTreeMap<String, LogQuantity>> {
     let count = *RUNS.last().expect("some") as u64 + 1;
     (1..=count).map(|s| session(preset, specimen, 1000 * specimen + s, size)).collect()
 }
 
 /// For each number in [`RUNS`], adds whether the intervals of one specimen contain each cell's next
 /// value.
-pub fn cover(runs: &[BTreeMap<String, Session>], counts: &mut BTreeMap<(String, usize), Count>) {
+pub fn cover(
+    runs: &[BTreeMap<String, LogQuantity>],
+    counts: &mut BTreeMap<(String, usize), Count>,
+) {
     for cell in runs[0].keys() {
-        let values: Vec<Session> = runs.iter().filter_map(|run| run.get(cell).copied()).collect();
+        let values: Vec<LogQuantity> =
+            runs.iter().filter_map(|run| run.get(cell).copied()).collect();
         for k in RUNS.into_iter().filter(|k| values.len() > *k) {
             let Some(found) = outlook(&values[..k], ASSUMED, None) else { continue };
             let next = values[k].value();
@@ -117,7 +121,7 @@ pub fn cover(runs: &[BTreeMap<String, Session>], counts: &mut BTreeMap<(String, 
 
 /// Counts comparisons of runs of one specimen that claim a difference: one against one (all pairs),
 /// and three against three (all splits).
-pub fn false_claims(runs: &[BTreeMap<String, Session>]) -> [Count; 2] {
+pub fn false_claims(runs: &[BTreeMap<String, LogQuantity>]) -> [Count; 2] {
     let mut counts = [Count::default(); 2];
     for mask in 0u32..1 << runs.len() {
         let (ones, first) = (mask.count_ones(), mask & 1 == 1);
@@ -137,11 +141,11 @@ pub fn false_claims(runs: &[BTreeMap<String, Session>]) -> [Count; 2] {
 /// Whether a comparison of two groups of these runs claims a difference in any cell, with this
 /// assumed spread between runs. As in `compare`, the write side of a mix is not tested, because it
 /// follows from the read side.
-pub fn differs(runs: &[BTreeMap<String, Session>], prior: f64, groups: [&[usize]; 2]) -> bool {
+pub fn differs(runs: &[BTreeMap<String, LogQuantity>], prior: f64, groups: [&[usize]; 2]) -> bool {
     let cells = runs[0].keys().filter(|cell| !cell.starts_with("mixed-write"));
     let family: Vec<Sides> = cells
         .map(|cell| {
-            let of = |side: &[usize]| -> Vec<Session> {
+            let of = |side: &[usize]| -> Vec<LogQuantity> {
                 side.iter().filter_map(|i| runs[*i].get(cell).copied()).collect()
             };
             Sides { a: of(groups[0]), b: of(groups[1]), repeats: Vec::new(), prior }

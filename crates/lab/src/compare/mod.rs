@@ -14,7 +14,7 @@ mod sentence;
 #[cfg(test)]
 mod tests;
 
-use analysis::{Claim, ClaimKind, Look, Session, Sides, claims};
+use analysis::{Claim, ClaimKind, LogQuantity, Look, Sides, claims};
 use record::{FindingKind, HistoryKey, Run, Unit};
 use serde::Serialize;
 use store::Store;
@@ -213,7 +213,7 @@ fn quantity_named(run: &Run, name: &str) -> Option<Quantity> {
     quantities(run).into_iter().find(|quantity| quantity.name == name)
 }
 
-fn sessions(quantities: &[Quantity]) -> Vec<Session> {
+fn sessions(quantities: &[Quantity]) -> Vec<LogQuantity> {
     quantities.iter().filter_map(Quantity::session).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The quantities of a record in the form for comparison: ranges joined, names of other tools
 //! resolved.
 
-use analysis::Session;
+use analysis::LogQuantity;
 use record::{FindingKind, Level, MetricKey, Run, Statistic, Unit};
 use workload::OpKind;
 
@@ -21,10 +21,10 @@ pub(crate) struct Quantity {
 }
 
 impl Quantity {
-    pub fn session(&self) -> Option<Session> {
+    pub fn session(&self) -> Option<LogQuantity> {
         match self.range {
-            Some([low, high]) => Session::in_range(low, high),
-            None => Session::new(self.value?, &self.rounds),
+            Some([low, high]) => LogQuantity::in_range(low, high),
+            None => LogQuantity::new(self.value?, &self.rounds),
         }
     }
 }
