@@ -54,7 +54,7 @@ pub use locate::{Location, locate};
 pub use machine::{Account, Machine, STATE_IN_HOME, user_name};
 pub use open::{NamedScratch, OpenRequest, Opened, Planned, check_unused, open, open_planned};
 pub use open_file::FileIdentity;
-pub use pci::{Claim, PciOpened, Reach, open_pci};
+pub use pci::{ControllerClaim, PciOpened, Reach, open_pci};
 pub use query::health;
 pub use response::nvme::{formatted as nvme_formatted, reported as nvme_health};
 pub use room::{kept_free, room};

@@ -22,7 +22,7 @@ const RETURN_STEP: Duration = Duration::from_millis(20);
 
 /// This process's exclusive right to use a controller.
 #[derive(Debug)]
-pub struct Claim {
+pub struct ControllerClaim {
     function: Function,
     notes: Notes,
     note: Note,
@@ -50,7 +50,7 @@ pub enum Reach<'a> {
     },
 }
 
-impl Claim {
+impl ControllerClaim {
     /// Detaches a controller from the kernel.
     pub(super) fn take(
         machine: &Machine,
@@ -58,10 +58,10 @@ impl Claim {
         function: Function,
         note: Note,
         nsid: u32,
-    ) -> Result<Claim, DriveError> {
+    ) -> Result<ControllerClaim, DriveError> {
         let lock = take(machine, &notes, &function, &note)?;
         let mut claim =
-            Claim { function, notes, note, nsid, taken: true, guard: None, _lock: lock };
+            ControllerClaim { function, notes, note, nsid, taken: true, guard: None, _lock: lock };
         // Dropping the claim now returns the controller.
         if claim.note.group.is_none() {
             claim.begin_without_iommu()?;
@@ -75,9 +75,9 @@ impl Claim {
         function: Function,
         note: Note,
         nsid: u32,
-    ) -> Result<Claim, DriveError> {
+    ) -> Result<ControllerClaim, DriveError> {
         let lock = notes.lock(function.address).ok_or_else(|| running(&note.address))?;
-        Ok(Claim { function, notes, note, nsid, taken: false, guard: None, _lock: lock })
+        Ok(ControllerClaim { function, notes, note, nsid, taken: false, guard: None, _lock: lock })
     }
 
     fn begin_without_iommu(&mut self) -> Result<(), DriveError> {
@@ -161,7 +161,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for ControllerClaim {
     fn drop(&mut self) {
         if !self.taken {
             return;

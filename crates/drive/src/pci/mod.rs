@@ -21,7 +21,7 @@ use rig::{Bus, Limits, TargetInfo};
 
 pub use address::PREFIX;
 pub use bound::{BoundDrive, Returned, bind, left_detached, list, recover, stayed_away, unbind};
-pub use claim::{Claim, Reach};
+pub use claim::{ControllerClaim, Reach};
 pub use guard::{GUARD, keep_guard};
 pub(crate) use note::Notes;
 
@@ -48,7 +48,7 @@ pub struct PciOpened {
     /// The data that a run will overwrite, in words, for a confirmed target.
     pub destroys: Option<String>,
     /// The right to use the drive. Dropped last, it returns a drive detached for this run.
-    pub claim: Claim,
+    pub claim: ControllerClaim,
 }
 
 /// A target that passed every check and was not changed.
@@ -68,9 +68,9 @@ pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveErr
     let Plan { info, destroys, function, note, nsid, take } =
         plan(&machine, &notes, spec, function, request)?;
     let claim = if take {
-        Claim::take(&machine, notes, function, note, nsid)?
+        ControllerClaim::take(&machine, notes, function, note, nsid)?
     } else {
-        Claim::of_kept(notes, function, note, nsid)?
+        ControllerClaim::of_kept(notes, function, note, nsid)?
     };
     Ok(PciOpened { info, destroys, claim })
 }

@@ -16,7 +16,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use drive::{Claim, DriveError, DriveKey, PciOpened, Reach, Sample};
+use drive::{ControllerClaim, DriveError, DriveKey, PciOpened, Reach, Sample};
 use journal::Storage;
 use nvme::identify::Namespace;
 use nvme::{Cause, IoRequest, Range, RequestKind, Status};
@@ -63,7 +63,7 @@ pub(crate) struct PciDevice<B: Bus> {
     temperature: Mutex<(Option<Instant>, Option<f64>)>,
     key: Option<DriveKey>,
     /// Returns the drive to the kernel once all fields above are dropped.
-    claim: Option<Claim>,
+    claim: Option<ControllerClaim>,
 }
 
 /// The drive that is expected at this address.
@@ -291,7 +291,7 @@ impl<B: Bus> Device for PciDevice<B> {
     }
 
     fn check(&self) -> Result<(), DriveError> {
-        self.claim.as_ref().map_or(Ok(()), Claim::check)?;
+        self.claim.as_ref().map_or(Ok(()), ControllerClaim::check)?;
         let again = self.owner.identify_again();
         let (info, namespace) = again.map_err(|source| DriveError::Io {
             context: format!("{} does not answer", self.spec),
