@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use controller::{Host, Media, Memory, Setup, Simulated, Timing};
+use controller::{Host, Memory, Setup, Simulated, SimulatedMedia, Timing};
 use nvme::{
     Controller, FormattedNamespace, IoRequest, Queue, QueueParameters, RequestKind, Tracker,
 };
@@ -46,7 +46,8 @@ fn main() {
     let words: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let operations = words.first().copied().unwrap_or(16_000) as u64;
     let bytes = words.get(1).copied().unwrap_or(4096);
-    let media = Media::new(1 << BLOCK_BITS, 1 << 16, Timing::Fixed { ns: 10_000, spread_ns: 0 });
+    let media =
+        SimulatedMedia::new(1 << BLOCK_BITS, 1 << 16, Timing::Fixed { ns: 10_000, spread_ns: 0 });
     // Without a transfer limit, each operation is one command.
     let setup = Setup { transfer_max: 0, ..Setup::default() };
     let simulated = Simulated::new(setup, vec![media]);

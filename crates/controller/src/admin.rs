@@ -3,7 +3,7 @@
 use nvme::{PAGE_BYTES, identify, opcode};
 
 use crate::faults::Fate;
-use crate::media::Media;
+use crate::media::SimulatedMedia;
 use crate::queues::{Cq, Fetched, Sq};
 use crate::simulated::{Event, State};
 
@@ -137,7 +137,7 @@ impl State {
         put(page, 516, &(self.media.len() as u32).to_le_bytes());
         put(page, 520, &0x000cu16.to_le_bytes());
         page[524] = u8::from(self.setup.formats_all);
-        page[525] = u8::from(self.media.iter().any(Media::is_cached));
+        page[525] = u8::from(self.media.iter().any(SimulatedMedia::is_cached));
     }
 
     fn log(&mut self, command: &Fetched) -> u16 {

@@ -21,6 +21,6 @@ mod queues;
 mod simulated;
 
 pub use faults::Faults;
-pub use media::{Media, Timing};
+pub use media::{SimulatedMedia, Timing};
 pub use memory::Memory;
 pub use simulated::{ControllerCounters, Host, Setup, Simulated};

@@ -37,7 +37,7 @@ impl Timing {
     }
 }
 
-pub struct Media {
+pub struct SimulatedMedia {
     /// Logical block size, bytes.
     pub block_bytes: u32,
     pub blocks: u64,
@@ -49,22 +49,26 @@ pub struct Media {
     cached: bool,
 }
 
-impl Media {
+impl SimulatedMedia {
     /// Creates an empty namespace.
-    pub fn new(block_bytes: u32, blocks: u64, timing: Timing) -> Media {
+    pub fn new(block_bytes: u32, blocks: u64, timing: Timing) -> SimulatedMedia {
         let (pieces, unflushed) = (HashMap::new(), BTreeMap::new());
-        Media { block_bytes, blocks, timing, pieces, unflushed, cached: true }
+        SimulatedMedia { block_bytes, blocks, timing, pieces, unflushed, cached: true }
     }
 
     /// Removes the write cache: every write is durable.
-    pub fn without_cache(self) -> Media {
-        Media { cached: false, ..self }
+    pub fn without_cache(self) -> SimulatedMedia {
+        SimulatedMedia { cached: false, ..self }
     }
 
     /// Creates a namespace with the size and speed of a virtual drive.
-    pub fn virtual_drive(drive: Drive) -> Media {
+    pub fn virtual_drive(drive: Drive) -> SimulatedMedia {
         let (block_bytes, bytes) = (drive.block_bytes(), drive.bytes());
-        Media::new(block_bytes, bytes / u64::from(block_bytes), Timing::Drive(Box::new(drive)))
+        SimulatedMedia::new(
+            block_bytes,
+            bytes / u64::from(block_bytes),
+            Timing::Drive(Box::new(drive)),
+        )
     }
 
     /// Whether it has a volatile write cache.
@@ -148,11 +152,11 @@ impl Media {
 mod tests {
     use super::*;
 
-    fn media() -> Media {
-        Media::new(512, 1 << 40, Timing::Fixed { ns: 1, spread_ns: 0 })
+    fn media() -> SimulatedMedia {
+        SimulatedMedia::new(512, 1 << 40, Timing::Fixed { ns: 1, spread_ns: 0 })
     }
 
-    fn first(media: &Media, lba: u64) -> u8 {
+    fn first(media: &SimulatedMedia, lba: u64) -> u8 {
         let mut block = [9; 512];
         media.read(lba, &mut block);
         block[0]

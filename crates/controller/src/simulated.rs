@@ -8,7 +8,7 @@ use nvme::{Clock, DmaMap, Mmio, opcode, regs};
 use workload::{Op, OpKind};
 
 use crate::faults::{Fate, Faults, Random};
-use crate::media::Media;
+use crate::media::SimulatedMedia;
 use crate::memory::Memory;
 use crate::queues::{Completion, Cq, Fetched, Sq};
 
@@ -90,7 +90,7 @@ pub(crate) struct State {
     pub setup: Setup,
     pub now: u64,
     pub memories: Vec<Arc<Memory>>,
-    pub media: Vec<Media>,
+    pub media: Vec<SimulatedMedia>,
     pub random: Random,
     pub counters: ControllerCounters,
     pub sqs: BTreeMap<u16, Sq>,
@@ -124,7 +124,7 @@ pub struct Host {
 
 impl Simulated {
     /// Creates a controller with these namespaces, numbered from 1.
-    pub fn new(setup: Setup, media: Vec<Media>) -> Arc<Simulated> {
+    pub fn new(setup: Setup, media: Vec<SimulatedMedia>) -> Arc<Simulated> {
         Arc::new(Simulated(Mutex::new(State {
             setup,
             now: 0,
@@ -285,7 +285,7 @@ impl State {
         let was = std::mem::replace(&mut self.cc, value);
         let ready_at = self.now + READY_NS;
         if value & regs::CC_SHUTDOWN != 0 {
-            self.media.iter_mut().for_each(Media::flush);
+            self.media.iter_mut().for_each(SimulatedMedia::flush);
             self.changes = Some((ready_at, self.status | regs::CSTS_SHUTDOWN_DONE));
         } else if was & !value & regs::CC_ENABLE != 0 {
             self.counters.resets += 1;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use controller::{Host, Media, Memory, Setup, Simulated, Timing};
+use controller::{Host, Memory, Setup, Simulated, SimulatedMedia, Timing};
 use model::{Drive, DriveSpec};
 use nvme::{
     Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, IoRequest, Mmio as _, Queue,
@@ -24,7 +24,7 @@ struct Bench {
     queues: u64,
 }
 
-fn bench(setup: Setup, media: Vec<Media>) -> Bench {
+fn bench(setup: Setup, media: Vec<SimulatedMedia>) -> Bench {
     let simulated = Simulated::new(setup, media);
     let host = simulated.host();
     let controller = Controller::start(host.clone()).expect("starts");
@@ -93,7 +93,8 @@ fn request(
 
 #[test]
 fn it_identifies_itself_and_its_namespaces() {
-    let media = vec![Media::new(512, 1000, fixed()), Media::new(4096, 2000, fixed())];
+    let media =
+        vec![SimulatedMedia::new(512, 1000, fixed()), SimulatedMedia::new(4096, 2000, fixed())];
     let mut bench = bench(Setup::default(), media);
     assert_eq!(nvme::identify::trimmed(&bench.controller.info().serial), b"SSDYNO-SIM-1");
     let mut list = [0; 4];
@@ -111,13 +112,13 @@ fn it_identifies_itself_and_its_namespaces() {
 
 #[test]
 fn a_namespace_without_a_cache_is_reported_as_such() {
-    let media = Media::new(512, 1000, fixed()).without_cache();
+    let media = SimulatedMedia::new(512, 1000, fixed()).without_cache();
     assert!(!bench(Setup::default(), vec![media]).controller.info().write_cache);
 }
 
 #[test]
 fn a_format_changes_the_blocks_and_takes_the_data() {
-    let mut bench = bench(Setup::default(), vec![Media::new(512, 8000, fixed())]);
+    let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 8000, fixed())]);
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     queue.memory().store(at, 77);
@@ -136,7 +137,7 @@ fn a_format_changes_the_blocks_and_takes_the_data() {
 /// Counts doorbell writes per operation of 64 KiB, in batches of 16.
 #[test]
 fn doorbells_are_rare() {
-    let mut bench = bench(Setup::default(), vec![Media::new(512, 1 << 20, fixed())]);
+    let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 1 << 20, fixed())]);
     let mut queue = bench.queue(1);
     let (at, mut ended) = (queue.layout().end(), 0u64);
     let before = queue.counters();
@@ -166,7 +167,7 @@ fn doorbells_are_rare() {
 
 #[test]
 fn shadow_doorbells_replace_nearly_all_of_them() {
-    let mut bench = bench(Setup::default(), vec![Media::new(512, 1 << 20, fixed())]);
+    let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 1 << 20, fixed())]);
     assert_eq!(bench.controller.use_shadow_doorbells(), Ok(true));
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
@@ -181,7 +182,8 @@ fn shadow_doorbells_replace_nearly_all_of_them() {
 fn a_virtual_drive_gives_its_time() {
     let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
     let spec = spec.with_overrides(&[("capacity", "16GiB")]).expect("fits");
-    let mut bench = bench(Setup::default(), vec![Media::virtual_drive(Drive::new(&spec, 1))]);
+    let mut bench =
+        bench(Setup::default(), vec![SimulatedMedia::virtual_drive(Drive::new(&spec, 1))]);
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     let begin = bench.host.now_ns();
@@ -199,7 +201,8 @@ fn a_virtual_drive_gives_its_time() {
 fn a_virtual_drive_discards_the_ranges_of_a_list() {
     let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
     let spec = spec.with_overrides(&[("capacity", "16GiB")]).expect("fits");
-    let mut bench = bench(Setup::default(), vec![Media::virtual_drive(Drive::new(&spec, 1))]);
+    let mut bench =
+        bench(Setup::default(), vec![SimulatedMedia::virtual_drive(Drive::new(&spec, 1))]);
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     let lbas = [0, 4096, 100_000];
@@ -229,7 +232,7 @@ fn a_virtual_drive_discards_the_ranges_of_a_list() {
 fn a_transfer_over_the_limit_is_a_violation() {
     let setup = Setup { transfer_max: 1, ..Setup::default() };
     for (ignores, violations) in [(false, 0), (true, 1)] {
-        let mut bench = bench(setup, vec![Media::new(512, 1000, fixed())]);
+        let mut bench = bench(setup, vec![SimulatedMedia::new(512, 1000, fixed())]);
         let shape = QueueParameters {
             slots: SLOTS,
             request_bytes: REQUEST_BYTES,
@@ -250,7 +253,7 @@ fn a_transfer_over_the_limit_is_a_violation() {
 
 #[test]
 fn a_doorbell_that_repeats_its_value_is_a_violation() {
-    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 1000, fixed())]);
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     assert!(bench.wait(&mut queue, &request(RequestKind::Read, place(9), 0, 8, at)).is_ok());
@@ -262,7 +265,7 @@ fn a_doorbell_that_repeats_its_value_is_a_violation() {
 
 #[test]
 fn the_admin_queues_cannot_be_deleted() {
-    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 1000, fixed())]);
     assert!(matches!(bench.controller.delete_queue(0), Err(Error::Refused { .. })));
     assert!(bench.controller.health().is_ok());
 }
@@ -282,7 +285,7 @@ impl DmaMap for Crooked {
 
 #[test]
 fn half_a_queue_pair_does_not_remain() {
-    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 1000, fixed())]);
     let shape = QueueParameters { slots: 1, request_bytes: 4096, base: 0, timeout_ns: TIMEOUT_NS };
     let layout = bench.controller.lay_out(&shape).expect("fits");
     let memory = Arc::new(Crooked(Memory::new(1 << 50, layout.end(), layout.rings_end())));
@@ -296,7 +299,7 @@ fn half_a_queue_pair_does_not_remain() {
 
 #[test]
 fn a_controller_without_power_is_gone_and_comes_back() {
-    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 1000, fixed())]);
     bench.simulated.cut_power();
     assert_eq!(bench.controller.check(), Err(Error::Gone));
     assert_eq!(bench.controller.health(), Err(Error::Gone));
@@ -312,7 +315,7 @@ fn a_controller_without_power_is_gone_and_comes_back() {
 
 #[test]
 fn queues_come_and_go() {
-    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 1000, fixed())]);
     assert_eq!(bench.controller.grant_queues(64), Ok(8));
     for _ in 0..3 {
         let mut queue = bench.queue(5);
@@ -329,7 +332,7 @@ fn queues_come_and_go() {
 fn queues_come_and_go_with_shadow_doorbells() {
     for dozes in [false, true] {
         let setup = Setup { dozes, ..Setup::default() };
-        let mut bench = bench(setup, vec![Media::new(512, 1000, fixed())]);
+        let mut bench = bench(setup, vec![SimulatedMedia::new(512, 1000, fixed())]);
         assert_eq!(bench.controller.use_shadow_doorbells(), Ok(true));
         for _ in 0..3 {
             let mut queue = bench.queue(5);
@@ -351,7 +354,7 @@ fn queues_come_and_go_with_shadow_doorbells() {
 #[test]
 fn a_controller_that_dozes_is_woken() {
     let setup = Setup { dozes: true, ..Setup::default() };
-    let mut bench = bench(setup, vec![Media::new(512, 1 << 20, fixed())]);
+    let mut bench = bench(setup, vec![SimulatedMedia::new(512, 1 << 20, fixed())]);
     assert_eq!(bench.controller.use_shadow_doorbells(), Ok(true));
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
@@ -370,7 +373,7 @@ fn a_controller_that_dozes_is_woken() {
 #[test]
 fn a_controller_that_misses_its_doorbell_is_woken() {
     let setup = Setup { dozes: true, misses: true, ..Setup::default() };
-    let mut bench = bench(setup, vec![Media::new(512, 1000, fixed())]);
+    let mut bench = bench(setup, vec![SimulatedMedia::new(512, 1000, fixed())]);
     assert_eq!(bench.controller.use_shadow_doorbells(), Ok(true));
     let mut queue = bench.queue(1);
     let at = queue.layout().end();

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use controller::{Host, Media, Memory, Setup, Simulated, Timing};
+use controller::{Host, Memory, Setup, Simulated, SimulatedMedia, Timing};
 use nvme::{
     Clock as _, Completed, Controller, FormattedNamespace, IoRequest, PushError, Queue,
     QueueParameters, Range, RequestKind, Status, Tracker,
@@ -133,7 +133,7 @@ pub fn run(plan: Plan) -> Outcome {
 impl Torture {
     fn new(plan: Plan) -> Torture {
         let timing = || Timing::Fixed { ns: 5_000, spread_ns: 60_000 };
-        let media = BLOCK_BITS.map(|bits| Media::new(1 << bits, BLOCKS, timing()));
+        let media = BLOCK_BITS.map(|bits| SimulatedMedia::new(1 << bits, BLOCKS, timing()));
         let simulated = Simulated::new(plan.setup, media.into());
         let host = simulated.host();
         let mut controller = Controller::start(host.clone()).expect("starts");

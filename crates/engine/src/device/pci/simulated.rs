@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use controller::{Host, Media, Memory, Setup, Simulated, Timing};
+use controller::{Host, Memory, Setup, Simulated, SimulatedMedia, Timing};
 use nvme::{DmaMap, Mmio, PAGE_BYTES};
 
 use super::bus::{Bus, Transfers};
@@ -48,7 +48,7 @@ impl Wire {
     #[cfg(test)]
     pub(crate) fn with(setup: Setup, blocks: u64, count: usize) -> Wire {
         let timing = || Timing::Fixed { ns: 20_000, spread_ns: 40_000 };
-        let media = || Media::new(BLOCK_BYTES, blocks, timing());
+        let media = || SimulatedMedia::new(BLOCK_BYTES, blocks, timing());
         Wire::to(setup, std::iter::repeat_with(media).take(count).collect(), None)
     }
 
@@ -57,11 +57,11 @@ impl Wire {
     pub(crate) fn at_once(blocks: u64) -> Wire {
         let setup = Setup { queues: QUEUES, ..Setup::default() };
         let timing = Timing::Fixed { ns: 0, spread_ns: 0 };
-        let media = Media::new(BLOCK_BYTES, blocks, timing).without_cache();
+        let media = SimulatedMedia::new(BLOCK_BYTES, blocks, timing).without_cache();
         Wire::to(setup, vec![media], Some(Clock::new()))
     }
 
-    fn to(setup: Setup, media: Vec<Media>, clock: Option<Clock>) -> Wire {
+    fn to(setup: Setup, media: Vec<SimulatedMedia>, clock: Option<Clock>) -> Wire {
         let controller = Simulated::new(setup, media);
         Wire { controller, next: Arc::new(AtomicU64::new(1 << 32)), cut: Arc::default(), clock }
     }
