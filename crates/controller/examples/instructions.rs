@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use controller::{Host, Memory, Setup, Simulated, SimulatedMedia, Timing};
+use controller::{Host, HostMemory, Setup, Simulated, SimulatedMedia, Timing};
 use nvme::{
     Controller, FormattedNamespace, IoRequest, Queue, QueueParameters, RequestKind, Tracker,
 };
@@ -12,7 +12,7 @@ use nvme::{
 const SLOTS: usize = 16;
 const BLOCK_BITS: u32 = 12;
 
-type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
+type Q = Queue<Arc<Host>, Arc<HostMemory>, Vec<Tracker>>;
 
 /// Pushes a batch and rings the doorbell.
 #[inline(never)]
@@ -57,7 +57,7 @@ fn main() {
         QueueParameters { slots: SLOTS, request_bytes: bytes, base: 0, timeout_ns: 1 << 40 };
     let layout = controller.lay_out(&shape).expect("fits");
     let data_at = layout.end();
-    let memory = Memory::new(1 << 40, data_at + SLOTS * bytes, layout.rings_end());
+    let memory = HostMemory::new(1 << 40, data_at + SLOTS * bytes, layout.rings_end());
     let memory = Arc::new(memory);
     simulated.map(&memory);
     let trackers = vec![Tracker::default(); layout.trackers()];

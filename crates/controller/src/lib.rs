@@ -2,7 +2,7 @@
 //!
 //! A [`Simulated`] has registers, admin and I/O queues, namespaces with data, and its own virtual
 //! time: nothing happens until [`Simulated::step`]. It accesses queues, lists and data in the
-//! host's [`Memory`] by bus address, as late as a real drive can. A command's PRP list, for
+//! host's [`HostMemory`] by bus address, as late as a real drive can. A command's PRP list, for
 //! example, is read when the command is executed, so a host that reuses a list too early loses data
 //! as on a real drive. The controller counts every violation by the host: an address outside its
 //! memory, a command identifier used twice, a doorbell value beyond its ring.
@@ -22,5 +22,5 @@ mod simulated;
 
 pub use faults::Faults;
 pub use media::{SimulatedMedia, Timing};
-pub use memory::Memory;
+pub use memory::HostMemory;
 pub use simulated::{ControllerCounters, Host, Setup, Simulated};

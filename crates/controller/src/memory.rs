@@ -10,20 +10,20 @@ use nvme::{DmaMap, PAGE_BYTES};
 
 /// A region of the host's memory.
 #[derive(Debug)]
-pub struct Memory {
+pub struct HostMemory {
     words: Vec<AtomicU32>,
     base: u64,
     /// Pages before this one keep their order.
     straight: usize,
 }
 
-impl Memory {
+impl HostMemory {
     /// Creates a zeroed region of whole pages at a bus address. Pages from `straight_bytes` on are
     /// in reverse order.
-    pub fn new(base: u64, bytes: usize, straight_bytes: usize) -> Memory {
+    pub fn new(base: u64, bytes: usize, straight_bytes: usize) -> HostMemory {
         let pages = bytes.div_ceil(PAGE_BYTES);
         let words = (0..pages * PAGE_BYTES / 4).map(|_| AtomicU32::new(0)).collect();
-        Memory { words, base, straight: straight_bytes.div_ceil(PAGE_BYTES).min(pages) }
+        HostMemory { words, base, straight: straight_bytes.div_ceil(PAGE_BYTES).min(pages) }
     }
 
     fn pages(&self) -> usize {
@@ -69,7 +69,7 @@ impl Memory {
     }
 }
 
-impl DmaMap for Memory {
+impl DmaMap for HostMemory {
     fn words(&self) -> &[AtomicU32] {
         &self.words
     }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn bus_addresses_map_back_to_their_offsets() {
-        let memory = Memory::new(1 << 32, 8 * PAGE_BYTES, 2 * PAGE_BYTES);
+        let memory = HostMemory::new(1 << 32, 8 * PAGE_BYTES, 2 * PAGE_BYTES);
         for offset in (0..8 * PAGE_BYTES).step_by(516) {
             assert_eq!(memory.offset(memory.bus(offset)), Some(offset));
         }

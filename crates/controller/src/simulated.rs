@@ -9,7 +9,7 @@ use workload::{Op, OpKind};
 
 use crate::faults::{Fate, Faults, Random};
 use crate::media::SimulatedMedia;
-use crate::memory::Memory;
+use crate::memory::HostMemory;
 use crate::queues::{Completion, Cq, Fetched, Sq};
 
 /// Maximum number of entries fetched from each queue in a step.
@@ -89,7 +89,7 @@ pub(crate) enum Event {
 pub(crate) struct State {
     pub setup: Setup,
     pub now: u64,
-    pub memories: Vec<Arc<Memory>>,
+    pub memories: Vec<Arc<HostMemory>>,
     pub media: Vec<SimulatedMedia>,
     pub random: Random,
     pub counters: ControllerCounters,
@@ -119,7 +119,7 @@ pub struct Simulated(Mutex<State>);
 pub struct Host {
     pub controller: Arc<Simulated>,
     /// Memory for the admin queue.
-    pub memory: Arc<Memory>,
+    pub memory: Arc<HostMemory>,
 }
 
 impl Simulated {
@@ -153,7 +153,7 @@ impl Simulated {
     }
 
     /// Maps memory for the controller. Drops memory that has no other owner any more.
-    pub fn map(&self, memory: &Arc<Memory>) {
+    pub fn map(&self, memory: &Arc<HostMemory>) {
         let mut state = self.state();
         state.memories.retain(|memory| Arc::strong_count(memory) > 1);
         state.memories.push(memory.clone());
@@ -161,7 +161,7 @@ impl Simulated {
 
     /// Creates a host for a driver, with memory for its admin queue.
     pub fn host(self: &Arc<Self>) -> Arc<Host> {
-        let memory = Arc::new(Memory::new(1 << 20, nvme::ADMIN_BYTES, nvme::ADMIN_BYTES));
+        let memory = Arc::new(HostMemory::new(1 << 20, nvme::ADMIN_BYTES, nvme::ADMIN_BYTES));
         self.map(&memory);
         Arc::new(Host { controller: self.clone(), memory })
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use controller::{Host, Memory, Setup, Simulated, SimulatedMedia, Timing};
+use controller::{Host, HostMemory, Setup, Simulated, SimulatedMedia, Timing};
 use model::{Drive, DriveSpec};
 use nvme::{
     Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, IoRequest, Mmio as _, Queue,
@@ -14,7 +14,7 @@ const SLOTS: usize = 16;
 const REQUEST_BYTES: usize = 64 << 10;
 const TIMEOUT_NS: u64 = 1_000_000_000;
 
-type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
+type Q = Queue<Arc<Host>, Arc<HostMemory>, Vec<Tracker>>;
 
 struct Bench {
     simulated: Arc<Simulated>,
@@ -50,7 +50,7 @@ impl Bench {
     fn queue_of(&mut self, id: u16, layout: QueueLayout) -> Q {
         let bytes = layout.end() + SLOTS * REQUEST_BYTES;
         self.queues += 1;
-        let memory = Arc::new(Memory::new(self.queues << 40, bytes, layout.rings_end()));
+        let memory = Arc::new(HostMemory::new(self.queues << 40, bytes, layout.rings_end()));
         self.simulated.map(&memory);
         let trackers = vec![Tracker::default(); layout.trackers()];
         self.controller.create_queue(id, memory, trackers, layout).expect("created")
@@ -271,7 +271,7 @@ fn the_admin_queues_cannot_be_deleted() {
 }
 
 /// Memory whose submission ring, at its start, is not at the start of a page.
-struct Crooked(Memory);
+struct Crooked(HostMemory);
 
 impl DmaMap for Crooked {
     fn words(&self) -> &[AtomicU32] {
@@ -288,7 +288,7 @@ fn half_a_queue_pair_does_not_remain() {
     let mut bench = bench(Setup::default(), vec![SimulatedMedia::new(512, 1000, fixed())]);
     let shape = QueueParameters { slots: 1, request_bytes: 4096, base: 0, timeout_ns: TIMEOUT_NS };
     let layout = bench.controller.lay_out(&shape).expect("fits");
-    let memory = Arc::new(Crooked(Memory::new(1 << 50, layout.end(), layout.rings_end())));
+    let memory = Arc::new(Crooked(HostMemory::new(1 << 50, layout.end(), layout.rings_end())));
     let trackers = vec![Tracker::default(); layout.trackers()];
     let refused = bench.controller.create_queue(1, memory, trackers, layout).map(drop);
     assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use controller::{Host, Memory, Setup, Simulated, SimulatedMedia, Timing};
+use controller::{Host, HostMemory, Setup, Simulated, SimulatedMedia, Timing};
 use nvme::{
     Clock as _, Completed, Controller, FormattedNamespace, IoRequest, PushError, Queue,
     QueueParameters, Range, RequestKind, Status, Tracker,
@@ -82,7 +82,7 @@ enum Act {
     Flush,
 }
 
-type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
+type Q = Queue<Arc<Host>, Arc<HostMemory>, Vec<Tracker>>;
 
 struct Lane {
     queue: Q,
@@ -465,7 +465,7 @@ fn lane(
     let data_at = layout.end();
     let bytes = data_at + plan.slots * plan.request_bytes;
     let base = u64::from(id) << 32;
-    let memory = Arc::new(Memory::new(base, bytes, layout.rings_end()));
+    let memory = Arc::new(HostMemory::new(base, bytes, layout.rings_end()));
     simulated.map(&memory);
     let trackers = vec![Tracker::default(); layout.trackers()];
     let queue = controller.create_queue(id, memory, trackers, layout).expect("created");
@@ -479,7 +479,7 @@ fn word(place: FormattedNamespace, lba: u64, version: u32, i: u32) -> u32 {
 }
 
 fn write_data(
-    memory: &Memory,
+    memory: &HostMemory,
     at: usize,
     place: FormattedNamespace,
     lba: u64,
@@ -497,7 +497,7 @@ fn write_data(
 }
 
 /// Returns the version of a block, if the whole block has the same one.
-fn version_of(memory: &Memory, at: usize, place: FormattedNamespace, lba: u64) -> Option<u32> {
+fn version_of(memory: &HostMemory, at: usize, place: FormattedNamespace, lba: u64) -> Option<u32> {
     let words = 1u32 << (place.block_bits - 2);
     let version = memory.load(at);
     let whole = (1..words).all(|i| {

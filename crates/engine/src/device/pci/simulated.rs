@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use controller::{Host, Memory, Setup, Simulated, SimulatedMedia, Timing};
+use controller::{Host, HostMemory, Setup, Simulated, SimulatedMedia, Timing};
 use nvme::{DmaMap, Mmio, PAGE_BYTES};
 
 use super::bus::{Bus, Transfers};
@@ -69,17 +69,21 @@ impl Wire {
 
 impl Bus for Wire {
     type Host = WireHost;
-    type Head = Memory;
+    type Head = HostMemory;
     type Data = Copied;
 
     fn host(&self) -> io::Result<Arc<WireHost>> {
         Ok(Arc::new(WireHost { host: self.controller.host(), clock: self.clock }))
     }
 
-    fn memory(&self, head_bytes: usize, data_bytes: usize) -> io::Result<(Arc<Memory>, Copied)> {
+    fn memory(
+        &self,
+        head_bytes: usize,
+        data_bytes: usize,
+    ) -> io::Result<(Arc<HostMemory>, Copied)> {
         let bytes = head_bytes + data_bytes.next_multiple_of(PAGE_BYTES);
         let base = self.next.fetch_add(bytes.next_multiple_of(1 << 20) as u64, Relaxed);
-        let memory = Arc::new(Memory::new(base, bytes, head_bytes));
+        let memory = Arc::new(HostMemory::new(base, bytes, head_bytes));
         self.controller.map(&memory);
         let copy = vec![0; bytes - head_bytes];
         Ok((memory.clone(), Copied { memory, head_bytes, copy }))
@@ -131,7 +135,7 @@ impl nvme::Clock for WireHost {
 
 /// The bytes of transfers, and the controller's memory to and from which they are copied.
 pub(crate) struct Copied {
-    memory: Arc<Memory>,
+    memory: Arc<HostMemory>,
     head_bytes: usize,
     copy: Vec<u8>,
 }
