@@ -71,7 +71,7 @@ mod worker;
 pub use admit::admit;
 pub use clock::Clock;
 #[cfg(target_os = "linux")]
-pub use device::memory::{Flips, Memory, MemoryDrive};
+pub use device::memory::{Flips, MemoryDevice, MemoryDrive};
 #[cfg(target_os = "linux")]
 pub use fileset::FileSet;
 #[cfg(target_os = "linux")]

@@ -21,7 +21,7 @@ use crate::sys::arena::Arena;
 
 /// The drive, shared by all queues and by the test.
 #[derive(Clone)]
-pub struct Memory(Arc<Mutex<MemoryDrive>>);
+pub struct MemoryDevice(Arc<Mutex<MemoryDrive>>);
 
 /// The drive's content and counters.
 #[derive(Default)]
@@ -74,11 +74,11 @@ impl Flips {
     }
 }
 
-impl Memory {
+impl MemoryDevice {
     /// A drive of zeros.
-    pub fn new(bytes: usize) -> Memory {
+    pub fn new(bytes: usize) -> MemoryDevice {
         let serial = "MEM-1".to_string();
-        Memory(Arc::new(Mutex::new(MemoryDrive {
+        MemoryDevice(Arc::new(Mutex::new(MemoryDrive {
             bytes: vec![0; bytes],
             serial,
             ..MemoryDrive::default()
@@ -152,7 +152,7 @@ impl MemoryDrive {
     }
 }
 
-impl Device for Memory {
+impl Device for MemoryDevice {
     fn best_backend(&self, _clock: Clock) -> (BackendKind, Option<Finding>) {
         (BackendKind::Psync, None)
     }
@@ -208,7 +208,7 @@ impl Device for Memory {
     }
 }
 
-impl Storage for Memory {
+impl Storage for MemoryDevice {
     fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let mut drive = self.drive();
         let before = drive.flipped;
@@ -233,7 +233,7 @@ impl Storage for Memory {
 
 /// A queue pair: polling completes the submitted operations, the latest first.
 struct Queue<'m> {
-    memory: &'m Memory,
+    memory: &'m MemoryDevice,
     clock: Clock,
     arena: Arena,
     queued: Vec<(u32, Op)>,

@@ -19,7 +19,7 @@ mod space;
 pub(crate) use failure::device_error;
 pub(crate) use fd::FdDevice;
 use handles::Handles;
-pub(crate) use memory::Memory;
+pub(crate) use memory::MemoryDevice;
 pub(crate) use null::NullDevice;
 use pci::simulated::Wire;
 use pci::{PciDevice, Wired};
@@ -223,7 +223,7 @@ pub(crate) enum AnyDevice {
     /// No device: measures the instrument.
     Null(NullDevice),
     /// Memory with its own backend, for tests.
-    Memory(Memory),
+    Memory(MemoryDevice),
 }
 
 impl AnyDevice {

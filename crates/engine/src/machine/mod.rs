@@ -27,7 +27,7 @@ use workload::{Caching, Workload};
 use crate::borrowed::BorrowedBlocks;
 use crate::clock::Clock;
 use crate::command;
-use crate::device::{AnyDevice, Memory, device_error};
+use crate::device::{AnyDevice, MemoryDevice, device_error};
 use crate::failure::io_error;
 use crate::fileset::FileSet;
 use crate::launch::Route;
@@ -148,7 +148,7 @@ impl Machine {
 
     /// Creates the rig of a drive in memory, for tests of methods.
     pub fn in_memory(
-        memory: Memory,
+        memory: MemoryDevice,
         info: TargetInfo,
         options: Options,
         interrupt: Arc<AtomicBool>,

@@ -12,7 +12,7 @@ use rig::{
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use super::{Machine, Options};
-use crate::device::{AnyDevice, Memory};
+use crate::device::{AnyDevice, MemoryDevice};
 
 const BYTES: u64 = 1 << 20;
 
@@ -30,11 +30,11 @@ fn observed(
     (info.target.kind, info.target.spec) = (TargetKind::Device, "mem:0".into());
     let (quiet, options) =
         (Arc::new(AtomicBool::new(false)), Options { journal, ..Options::default() });
-    let device = AnyDevice::Memory(Memory::new(BYTES as usize));
+    let device = AnyDevice::Memory(MemoryDevice::new(BYTES as usize));
     Machine::on(device, info, options, quiet, observer)
 }
 
-fn memory(machine: &Machine) -> &Memory {
+fn memory(machine: &Machine) -> &MemoryDevice {
     match &*machine.device {
         AnyDevice::Memory(memory) => memory,
         _ => panic!("the device of these tests"),

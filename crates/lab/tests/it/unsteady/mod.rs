@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::{Flips, Machine, Memory, MemoryDrive, Options as EngineOptions};
+use engine::{Flips, Machine, MemoryDevice, MemoryDrive, Options as EngineOptions};
 use journal::{JournalDir, Rereads};
 use record::{FindingKind, Safety, TargetKind, VerdictKind};
 use rig::{Event, TargetInfo};
@@ -28,7 +28,7 @@ const RUNS: u64 = 50;
 /// A run of one method, with everything that is seen of it.
 struct Run {
     seed: u64,
-    memory: Memory,
+    memory: MemoryDevice,
     content: Vec<u8>,
     out: Outcome,
     /// Reads with a wrong bit that the method could notice.
@@ -75,7 +75,7 @@ fn run_on(
     faults: impl FnOnce(&mut MemoryDrive),
 ) -> (Run, Result<(), MethodError>) {
     let dir = TempDir::new().expect("a directory");
-    let memory = Memory::new(BYTES as usize);
+    let memory = MemoryDevice::new(BYTES as usize);
     let content: Vec<u8> = (0..BYTES).map(|i| mixed(seed, i / 8) as u8 ^ i as u8).collect();
     memory.drive().bytes.copy_from_slice(&content);
     faults(&mut memory.drive());
@@ -109,7 +109,7 @@ fn run_on(
 /// Notes the state at the event with this number.
 fn observer(
     seen: Arc<Mutex<Seen>>,
-    memory: Memory,
+    memory: MemoryDevice,
     journals: PathBuf,
     kill_at: u64,
 ) -> Box<dyn rig::Observer> {
