@@ -17,7 +17,7 @@ use crate::key::DriveKey;
 use crate::machine::{DevNumber, Machine};
 use crate::node::Node;
 use crate::open_file::OpenFile;
-use crate::partitions::Table;
+use crate::partitions::PartitionTable;
 
 /// The guard of a target: checked before each phase and kept until the end of the run.
 #[derive(Debug)]
@@ -211,7 +211,7 @@ impl Held {
     fn has_lost_table(&self) -> bool {
         let sector = self.node().and_then(|node| node.value("queue/logical_block_size"));
         !self.identity.partitions.is_empty()
-            && Table::read(&self.file, self.identity.bytes, sector.unwrap_or(512))
+            && PartitionTable::read(&self.file, self.identity.bytes, sector.unwrap_or(512))
                 .is_none_or(|table| table.entries.is_empty())
     }
 

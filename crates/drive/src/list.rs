@@ -12,7 +12,7 @@ use crate::locate::filesystem;
 use crate::machine::Machine;
 use crate::mounts::Mounts;
 use crate::node::{Node, SECTOR};
-use crate::partitions::{PartitionType, Table};
+use crate::partitions::{PartitionTable, PartitionType};
 use crate::query;
 use crate::stack::{Walk, mounted_nodes};
 
@@ -108,7 +108,7 @@ fn device(seen: &Seen<'_>, node: &Node) -> BlockDevice {
     let bytes = node.bytes().unwrap_or(0);
     let surface = image.as_ref().map(|file| contents::surface(file, bytes, block_bytes));
     let table = image.as_ref().filter(|_| !partitions.is_empty());
-    let table = table.and_then(|file| Table::read(file, bytes, block_bytes));
+    let table = table.and_then(|file| PartitionTable::read(file, bytes, block_bytes));
     BlockDevice {
         removable: node.value::<u8>("removable") == Some(1),
         below: graph.below(node),
@@ -126,7 +126,7 @@ fn device(seen: &Seen<'_>, node: &Node) -> BlockDevice {
 fn partition(
     seen: &Seen<'_>,
     node: &Node,
-    (image, table): (Option<&File>, Option<&Table>),
+    (image, table): (Option<&File>, Option<&PartitionTable>),
 ) -> Option<Partition> {
     let start = node.value::<u64>("start")?.checked_mul(SECTOR)?;
     let bytes = node.bytes()?;

@@ -4,13 +4,13 @@
 use std::io;
 
 use super::Opened;
-use crate::partitions::{self, Planned, Table};
+use crate::partitions::{self, PartitionTable, Planned};
 
 impl Opened {
     /// The partition table on the first `bytes` of the target, with sectors of `sector` bytes;
     /// `None` if there is no table.
-    pub fn partition_table(&self, bytes: u64, sector: u32) -> Option<Table> {
-        Table::read(&self.file, bytes, sector)
+    pub fn partition_table(&self, bytes: u64, sector: u32) -> Option<PartitionTable> {
+        PartitionTable::read(&self.file, bytes, sector)
     }
 
     /// The old partition numbers in the order of the drive, as [`Opened::renumber_partitions`]

@@ -1,17 +1,17 @@
 //! GPT (UEFI 2.10, chapter 5): a header in the second block, then entries, and a copy at the end.
 
 use super::kind::PartitionType;
-use super::{ENTRIES_MAX, PartitionEntry, Table};
+use super::{ENTRIES_MAX, PartitionEntry, PartitionTable};
 use crate::image::Image;
 use crate::response::{u32_at, u64_at};
 
 /// The table of an image with blocks of `block` bytes.
-pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, block: u64) -> Option<Table> {
+pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, block: u64) -> Option<PartitionTable> {
     let header_at = |at| image.look(at, 92).filter(|header| header.starts_with(b"EFI PART"));
     let Some(header) = header_at(block) else {
         // The copy in the last block survives if the start is overwritten.
         let copy = bytes.checked_sub(block).filter(|_| block > 0).and_then(header_at);
-        return copy.map(|_| Table { kind: "gpt", entries: Vec::new() });
+        return copy.map(|_| PartitionTable { kind: "gpt", entries: Vec::new() });
     };
     let entries_at = u64_at(&header, 72)?.checked_mul(block)?;
     let (count, size) = (u32_at(&header, 80)?.min(ENTRIES_MAX), u32_at(&header, 84)?);
@@ -21,7 +21,7 @@ pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, block: u64) -> Opti
         let offset = entries_at.checked_add(u64::from(index) * u64::from(size))?;
         entry_of(&image.look(offset, 128)?, index + 1, block, bytes)
     });
-    Some(Table { kind: "gpt", entries: entries.collect() })
+    Some(PartitionTable { kind: "gpt", entries: entries.collect() })
 }
 
 fn entry_of(entry: &[u8], number: u32, block: u64, bytes: u64) -> Option<PartitionEntry> {

@@ -1,7 +1,7 @@
 //! MBR: four entries in the boot record, and a chain of extended records with logical partitions.
 
 use super::kind::PartitionType;
-use super::{ENTRIES_MAX, PartitionEntry, Table};
+use super::{ENTRIES_MAX, PartitionEntry, PartitionTable};
 use crate::image::Image;
 use crate::response::u32_at;
 
@@ -31,7 +31,11 @@ fn records<I: Image + ?Sized>(image: &I, at: u64) -> Option<Vec<Record>> {
 }
 
 /// The table of an image with sectors of `sector` bytes.
-pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, sector: u64) -> Option<Table> {
+pub(super) fn read<I: Image + ?Sized>(
+    image: &I,
+    bytes: u64,
+    sector: u64,
+) -> Option<PartitionTable> {
     let primary = records(image, 0)?;
     let mut entries = Vec::new();
     let mut extended = None;
@@ -45,7 +49,7 @@ pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, sector: u64) -> Opt
     if let Some(first) = extended {
         logical(image, first, (bytes, sector), &mut entries);
     }
-    (!entries.is_empty()).then_some(Table { kind: "mbr", entries })
+    (!entries.is_empty()).then_some(PartitionTable { kind: "mbr", entries })
 }
 
 /// Converts a record to a partition of a drive of `(bytes, sector)`.

@@ -35,7 +35,7 @@ const ENTRIES_MAX: u32 = 256;
 
 /// A partition table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Table {
+pub struct PartitionTable {
     /// `gpt` or `mbr`.
     pub kind: &'static str,
     /// Partitions in table order.
@@ -70,14 +70,14 @@ impl PartitionEntry {
     }
 }
 
-impl Table {
+impl PartitionTable {
     /// Reads the table on the first `bytes` of a device with blocks of `block_bytes`, if any.
-    pub(crate) fn read(device: &File, bytes: u64, block_bytes: u32) -> Option<Table> {
+    pub(crate) fn read(device: &File, bytes: u64, block_bytes: u32) -> Option<PartitionTable> {
         find(device, bytes, block_bytes, false)
     }
 
     /// Parses the boot record in the first block of a drive of `bytes` bytes.
-    pub fn parse(block: &[u8], bytes: u64) -> Option<Table> {
+    pub fn parse(block: &[u8], bytes: u64) -> Option<PartitionTable> {
         mbr::read(block, bytes, block.len() as u64)
     }
 
@@ -122,7 +122,7 @@ pub(crate) fn find<I: Image + ?Sized>(
     bytes: u64,
     block_bytes: u32,
     boot_sector: bool,
-) -> Option<Table> {
+) -> Option<PartitionTable> {
     let sizes = [u64::from(block_bytes), 512, 4096];
     let gpt = || sizes.into_iter().find_map(|block| gpt::read(image, bytes, block));
     if boot_sector {
@@ -130,7 +130,7 @@ pub(crate) fn find<I: Image + ?Sized>(
     }
     let mbr = mbr::read(image, bytes, u64::from(block_bytes.clamp(512, 65_536)));
     let protects =
-        |mbr: &Table| mbr.entries.iter().any(|e| e.kind == PartitionType::Mbr(PROTECTIVE));
+        |mbr: &PartitionTable| mbr.entries.iter().any(|e| e.kind == PartitionType::Mbr(PROTECTIVE));
     match mbr {
         Some(mbr) if !protects(&mbr) => Some(mbr),
         mbr => gpt().or(mbr),
@@ -149,7 +149,7 @@ mod tests {
         sector[510..512].copy_from_slice(&[0x55, 0xaa]);
     }
 
-    fn places(table: &Table) -> Vec<(u32, u64, u64)> {
+    fn places(table: &PartitionTable) -> Vec<(u32, u64, u64)> {
         table.entries.iter().map(|e| (e.number, e.start / 512, e.bytes / 512)).collect()
     }
 
@@ -208,7 +208,7 @@ mod tests {
         let mut image = vec![0u8; 512 * 100];
         image[512 * 99..][..8].copy_from_slice(b"EFI PART");
         let table = find(image.as_slice(), image.len() as u64, 512, false);
-        assert_eq!(table, Some(Table { kind: "gpt", entries: vec![] }));
+        assert_eq!(table, Some(PartitionTable { kind: "gpt", entries: vec![] }));
     }
 
     /// An image written over a drive with a GPT leaves the copy at the end, or a header.
@@ -247,8 +247,9 @@ mod tests {
             kind: PartitionType::Gpt(1),
             name: None,
         };
-        let oddities =
-            |kind, entries: &[PartitionEntry]| Table { kind, entries: entries.to_vec() }.oddities();
+        let oddities = |kind, entries: &[PartitionEntry]| {
+            PartitionTable { kind, entries: entries.to_vec() }.oddities()
+        };
         let inside = [entry(1, 0, 100), entry(2, 10, 10), entry(3, 30, 10), entry(4, 100, 10)];
         let overlaps = ["partitions 1 and 2 overlap", "partitions 1 and 3 overlap"];
         assert_eq!(oddities("gpt", &inside), overlaps);

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::io;
 
-use drive::partitions::{self, PartitionLayout, Table};
+use drive::partitions::{self, PartitionLayout, PartitionTable};
 use journal::Storage;
 use rig::{BlockRequest, BlockWay};
 use script::Session;
@@ -54,7 +54,8 @@ pub(crate) fn finish(
         }
     }
     drive.read_exact(0, &mut block).map_err(io_error)?;
-    let table = Table::parse(&block, bytes).ok_or_else(|| check_error("the drive has no table"))?;
+    let table = PartitionTable::parse(&block, bytes)
+        .ok_or_else(|| check_error("the drive has no table"))?;
     let entries = table.entries.iter().map(|e| (e.number, e.start, e.bytes, e.kind));
     if !entries.eq(places.iter().map(|p| (p.number, p.start, p.bytes, p.kind))) {
         return Err(check_error("the table is not in the order of the drive"));

@@ -6,7 +6,7 @@ mod format;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use drive::partitions::{self, LayoutError, PartitionLayout, Planned, Table};
+use drive::partitions::{self, LayoutError, PartitionLayout, PartitionTable, Planned};
 use drive::{OpenRequest, Opened};
 use journal::Storage;
 use record::{Safety, TargetKind};
@@ -93,7 +93,7 @@ impl Disc {
     }
 
     /// Reads the table of the drive.
-    pub fn read(&self) -> Result<Table> {
+    pub fn read(&self) -> Result<PartitionTable> {
         self.table(&self.open()?)
     }
 
@@ -101,7 +101,7 @@ impl Disc {
         Ok(drive::open(&self.target, &OpenRequest::to(Safety::Reads))?)
     }
 
-    fn table(&self, opened: &Opened) -> Result<Table> {
+    fn table(&self, opened: &Opened) -> Result<PartitionTable> {
         let table = opened.partition_table(self.bytes, self.sector_bytes);
         table.ok_or_else(|| self.without_table(opened.file()))
     }

@@ -1,6 +1,6 @@
 //! `ssdyno partition`: reads and judges the table of a drive, or plans and writes one.
 
-use drive::partitions::{PartitionEntry, PartitionLayout, Planned, Table};
+use drive::partitions::{PartitionEntry, PartitionLayout, PartitionTable, Planned};
 use lab::LabError;
 use lab::partition::{Disc, NewVolume};
 use report::table::{Align, Table as Grid, TableCell};
@@ -21,7 +21,7 @@ struct Shown<'a> {
     target: &'a str,
     bytes: u64,
     sector_bytes: u32,
-    table: &'a Table,
+    table: &'a PartitionTable,
     oddities: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ fn title(kind: &str, disc: &Disc) -> String {
     format!("{target}   {kind}   {size}, sectors of {sector}")
 }
 
-fn words(disc: &Disc, table: &Table, style: &Style) -> String {
+fn words(disc: &Disc, table: &PartitionTable, style: &Style) -> String {
     use Align::{Left, Right};
     let kind = if table.kind == "gpt" { "GPT" } else { "MBR" };
     let mut text = style.paint(Ink::Strong, &title(kind, disc)) + "\n";
