@@ -4,7 +4,7 @@
 use std::io;
 
 use super::Opened;
-use crate::partitions::{self, PartitionTable, Planned};
+use crate::partitions::{self, PartitionTable, PlannedPartition};
 
 impl Opened {
     /// The partition table on the first `bytes` of the target, with sectors of `sector` bytes;
@@ -31,7 +31,7 @@ impl Opened {
     pub fn write_partitions(
         &self,
         (bytes, sector): (u64, u32),
-        places: &[Planned],
+        places: &[PlannedPartition],
         signature: u32,
     ) -> io::Result<()> {
         partitions::write(&self.file, (bytes, sector), places, signature)

@@ -66,7 +66,7 @@ pub struct PartitionLayout(pub Vec<PartitionRequest>);
 
 /// A partition with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Planned {
+pub struct PlannedPartition {
     /// Number in the table, from 1.
     pub number: u32,
     pub purpose: &'static str,
@@ -135,7 +135,7 @@ impl PartitionLayout {
     }
 
     /// Computes the positions on a drive of `bytes` with sectors of `sector` bytes.
-    pub fn plan(&self, bytes: u64, sector: u32) -> Result<Vec<Planned>, LayoutError> {
+    pub fn plan(&self, bytes: u64, sector: u32) -> Result<Vec<PlannedPartition>, LayoutError> {
         let addressable = MBR_SECTORS.saturating_mul(u64::from(sector));
         let usable = bytes.min(addressable) / ALIGNMENT * ALIGNMENT;
         let sized = self.0.iter().filter_map(|w| w.bytes).map(align);
@@ -153,7 +153,7 @@ impl PartitionLayout {
             let bytes = request.bytes.map_or(usable - requested, align);
             limits(request.word, bytes, u64::from(sector))?;
             let PartitionRequest { word: purpose, kind, .. } = *request;
-            places.push(Planned { number, purpose, kind, start, bytes });
+            places.push(PlannedPartition { number, purpose, kind, start, bytes });
             start += bytes;
         }
         assert!(start <= usable, "partitions end at byte {start} of {usable}");
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn plan(text: &str, bytes: u64, sector: u32) -> Result<Vec<Planned>, LayoutError> {
+    fn plan(text: &str, bytes: u64, sector: u32) -> Result<Vec<PlannedPartition>, LayoutError> {
         PartitionLayout::parse(text)?.plan(bytes, sector)
     }
 

@@ -18,7 +18,7 @@ use std::path::Path;
 use serde::Serialize;
 
 pub use self::kind::PartitionType;
-pub use self::layout::{LayoutError, PartitionLayout, PartitionRequest, Planned};
+pub use self::layout::{LayoutError, PartitionLayout, PartitionRequest, PlannedPartition};
 pub use self::write::{boot_record, bring_into_order};
 pub(crate) use self::write::{order, renumber, write};
 

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::{PROTECTIVE, PartitionType, Planned};
+use super::{PROTECTIVE, PartitionType, PlannedPartition};
 use crate::response::u32_at;
 
 /// Bytes zeroed at each end: the farthest signatures from an end, ZFS labels, are within 768 KiB.
@@ -24,7 +24,7 @@ const SECTORS: u64 = 63;
 pub(crate) fn write(
     drive: &File,
     (bytes, sector): (u64, u32),
-    places: &[Planned],
+    places: &[PlannedPartition],
     signature: u32,
 ) -> io::Result<()> {
     let zeros = vec![0; WIPED as usize];
@@ -82,7 +82,7 @@ pub fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
 
 /// The boot record in a block of the drive, without boot code. The order of `places` is that of the
 /// table.
-pub fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
+pub fn boot_record(places: &[PlannedPartition], sector: u32, signature: u32) -> Vec<u8> {
     let mut block = vec![0; sector.max(512) as usize];
     block[440..444].copy_from_slice(&signature.to_le_bytes());
     for (place, entry) in places.iter().zip(block[446..510].chunks_exact_mut(16)) {

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use drive::partitions::Planned;
+use drive::partitions::PlannedPartition;
 use fat::{Filecore, FormatParameters, SectorDrive, VolumeKind};
 use journal::Storage;
 use workload::units;
@@ -28,7 +28,7 @@ impl FileSystem {
     /// The file system for a partition; `None` for purposes that are left to other tools. `unit` is
     /// FileCore's allocation unit; `None`: the smallest that every system can read.
     pub(super) fn choose(
-        place: &Planned,
+        place: &PlannedPartition,
         sector: u32,
         unit: Option<u32>,
     ) -> Result<Option<FileSystem>, String> {
@@ -58,7 +58,7 @@ impl FileSystem {
     }
 
     /// FAT32 or exFAT with clusters of the usual size, if it fits.
-    fn fat(kind: VolumeKind, place: &Planned, sector: u32) -> Result<FileSystem, String> {
+    fn fat(kind: VolumeKind, place: &PlannedPartition, sector: u32) -> Result<FileSystem, String> {
         let cluster = cluster_bytes(kind, place.bytes, sector);
         let fits =
             FormatParameters::new(kind, cluster).fits(sector, place.bytes / u64::from(sector));
@@ -84,7 +84,12 @@ impl FileSystem {
     }
 
     /// Creates the file system, empty and durable.
-    pub(super) fn make(&self, drive: &dyn Storage, place: &Planned, sector: u32) -> io::Result<()> {
+    pub(super) fn make(
+        &self,
+        drive: &dyn Storage,
+        place: &PlannedPartition,
+        sector: u32,
+    ) -> io::Result<()> {
         let mut part = Part { drive, start: place.start, bytes: place.bytes, sector };
         let failed = |error: fat::Error<io::Error>| match error {
             fat::Error::Drive(error) => error,
@@ -106,7 +111,11 @@ impl FileSystem {
 }
 
 /// Reads a file system back; returns its capacity in bytes.
-pub(super) fn read_back(drive: &dyn Storage, place: &Planned, sector: u32) -> io::Result<u64> {
+pub(super) fn read_back(
+    drive: &dyn Storage,
+    place: &PlannedPartition,
+    sector: u32,
+) -> io::Result<u64> {
     let damage = || io::Error::other(format!("{}: no such file system", place.purpose));
     if place.purpose == "filecore" {
         let mut start = vec![0; START];
@@ -219,7 +228,7 @@ mod tests {
         ];
         for (purpose, bytes, sector, why) in cases {
             let (kind, start) = (PartitionType::Mbr(0x0c), 1 << 20);
-            let place = Planned { number: 1, purpose, kind, start, bytes };
+            let place = PlannedPartition { number: 1, purpose, kind, start, bytes };
             let refused = FileSystem::choose(&place, sector, None).expect_err("it does not fit");
             assert!(refused.starts_with(why), "{refused}");
         }

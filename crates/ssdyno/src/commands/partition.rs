@@ -1,6 +1,6 @@
 //! `ssdyno partition`: reads and judges the table of a drive, or plans and writes one.
 
-use drive::partitions::{PartitionEntry, PartitionLayout, PartitionTable, Planned};
+use drive::partitions::{PartitionEntry, PartitionLayout, PartitionTable, PlannedPartition};
 use lab::LabError;
 use lab::partition::{Disc, NewVolume};
 use report::table::{Align, Table as Grid, TableCell};
@@ -123,7 +123,7 @@ fn alignment(entry: &PartitionEntry) -> (Ink, &'static str) {
     }
 }
 
-fn plan_words(disc: &Disc, places: &[Planned], volumes: &[NewVolume]) -> String {
+fn plan_words(disc: &Disc, places: &[PlannedPartition], volumes: &[NewVolume]) -> String {
     use Align::{Left, Right};
     let mut text = title("new MBR", disc) + "\n";
     let mut grid = Grid::new(&[Right, Left, Left, Right, Right, Left]).gap(2);
