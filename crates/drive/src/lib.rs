@@ -52,7 +52,9 @@ pub use key::{DriveKey, Separation, find, separation};
 pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
 pub use machine::{Account, Machine, STATE_IN_HOME, user_name};
-pub use open::{NamedScratch, OpenRequest, Opened, Planned, check_unused, open, open_planned};
+pub use open::{
+    NamedScratch, OpenRequest, Opened, PlannedTarget, check_unused, open, open_planned,
+};
 pub use open_file::FileIdentity;
 pub use pci::{ControllerClaim, PciOpened, Reach, open_pci};
 pub use query::health;

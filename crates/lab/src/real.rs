@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::pci::PREFIX;
 use drive::{DriveError, DriveKey, OpenRequest};
-pub(crate) use drive::{FileIdentity, NamedScratch, Planned, kept_free};
+pub(crate) use drive::{FileIdentity, NamedScratch, PlannedTarget, kept_free};
 pub(crate) use engine::Machine;
 use engine::{FileSet, Options, Permissions};
 use journal::{JournalDir, JournalError};
@@ -92,9 +92,9 @@ impl TargetRequest {
 }
 
 /// Makes every check that opening makes, without touching the target.
-pub(crate) fn plan(target: &TargetRequest, fills: bool) -> Result<Planned> {
+pub(crate) fn plan(target: &TargetRequest, fills: bool) -> Result<PlannedTarget> {
     if target.is_null() {
-        return Ok(Planned { info: target.null(), destroys: None, file: None });
+        return Ok(PlannedTarget { info: target.null(), destroys: None, file: None });
     }
     let plan = drive::plan_open(&target.spec, &target.open_request(fills))?;
     match plan.info.allowed {

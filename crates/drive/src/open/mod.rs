@@ -57,7 +57,7 @@ impl OpenRequest {
 
 /// A target that passed every check and was not changed.
 #[derive(Clone, Debug)]
-pub struct Planned {
+pub struct PlannedTarget {
     /// The target as [`open`] would return it.
     pub info: TargetInfo,
     /// The data that would be lost, in words: the contents of a confirmed drive or file.
@@ -117,9 +117,9 @@ pub fn open_planned(
 }
 
 /// Makes all checks of [`open`]; creates nothing and opens nothing for writing.
-pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
+pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<PlannedTarget, DriveError> {
     let plan = plan(&Machine::here(), spec, request)?;
-    Ok(Planned { file: plan.file(), info: plan.info, destroys: plan.destroys })
+    Ok(PlannedTarget { file: plan.file(), info: plan.info, destroys: plan.destroys })
 }
 
 /// A target that may be opened, and its mode.

@@ -33,7 +33,7 @@ use crate::key::DriveKey;
 use crate::machine::Machine;
 use crate::node::Node;
 use crate::open::device::content_of;
-use crate::open::{OpenRequest, Planned, first_bytes};
+use crate::open::{OpenRequest, PlannedTarget, first_bytes};
 use crate::query;
 use address::Spec;
 use bound::Holder;
@@ -76,10 +76,10 @@ pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveErr
 }
 
 /// The plan of a run, for display only.
-pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
+pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<PlannedTarget, DriveError> {
     let (machine, notes, function) = here(spec)?;
     let Plan { info, destroys, .. } = plan(&machine, &notes, spec, function, request)?;
-    Ok(Planned { info, destroys, file: None })
+    Ok(PlannedTarget { info, destroys, file: None })
 }
 
 /// This machine, its notes, and the controller at an address. An address without an NVMe controller

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use drive::{OpenRequest, Planned};
+use drive::{OpenRequest, PlannedTarget};
 use record::Safety;
 use rig::{FileSeen, Result};
 
@@ -11,7 +11,7 @@ use crate::permissions::Permissions;
 
 /// A drive that passed every check, and the request that opens it.
 pub(super) struct PlannedDrive {
-    pub planned: Planned,
+    pub planned: PlannedTarget,
     pub request: OpenRequest,
 }
 

@@ -6,7 +6,7 @@ mod format;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use drive::partitions::{self, LayoutError, PartitionLayout, PartitionTable, Planned};
+use drive::partitions::{self, LayoutError, PartitionLayout, PartitionTable, PlannedTarget};
 use drive::{OpenRequest, Opened};
 use journal::Storage;
 use record::{Safety, TargetKind};
@@ -39,7 +39,7 @@ impl Disc {
     pub fn plan(target: &str, destroy: Option<String>, sector: Option<u64>) -> Result<Disc> {
         let wants = if destroy.is_some() { Safety::Destroys } else { Safety::Reads };
         let request = OpenRequest { destroy, ..OpenRequest::to(wants) };
-        let drive::Planned { info, destroys, .. } = drive::plan_open(target, &request)?;
+        let drive::PlannedTarget { info, destroys, .. } = drive::plan_open(target, &request)?;
         if info.allowed == Safety::Destroys {
             admit_overwrite(target, None)?;
         }
@@ -49,7 +49,7 @@ impl Disc {
     }
 
     /// The locations of a layout's partitions on this drive.
-    pub fn lay_out(&self, layout: &PartitionLayout) -> Result<Vec<Planned>> {
+    pub fn lay_out(&self, layout: &PartitionLayout) -> Result<Vec<PlannedTarget>> {
         Ok(layout.plan(self.bytes, self.sector_bytes)?)
     }
 
@@ -118,7 +118,11 @@ impl Disc {
 
     /// The file systems for [`Disc::write`] to create, one per partition. `unit` is FileCore's
     /// allocation unit (LFAU) in bytes; `None`: the smallest that every system can read.
-    pub fn file_systems(&self, places: &[Planned], unit: Option<u64>) -> Result<Vec<NewVolume>> {
+    pub fn file_systems(
+        &self,
+        places: &[PlannedTarget],
+        unit: Option<u64>,
+    ) -> Result<Vec<NewVolume>> {
         let unit = unit.map(|unit| u32::try_from(unit).unwrap_or(u32::MAX));
         places
             .iter()
@@ -134,7 +138,7 @@ impl Disc {
 
     /// Writes a new table and the file systems, if any, one per partition. Returns a warning if the
     /// kernel has not read the table yet.
-    pub fn write(&self, places: &[Planned], volumes: &[NewVolume]) -> Result<Option<String>> {
+    pub fn write(&self, places: &[PlannedTarget], volumes: &[NewVolume]) -> Result<Option<String>> {
         self.check_writable()?;
         let drive = drive::open(&self.target, &self.request)?;
         drive.guard.check_again()?;
