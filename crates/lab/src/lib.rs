@@ -5,7 +5,7 @@
 //! drives nor the methods. This crate knows no command line and no screen: progress goes to the
 //! caller's [`Watcher`], and failures are a [`LabError`].
 //!
-//! A run: [`Request::plan`] checks the request and the [`Work`], [`Planned::begin`] enters the run
+//! A run: [`Request::plan`] checks the request and the [`Work`], [`PlannedRun::begin`] enters the run
 //! into the store, [`Begun::run`] measures, and [`Recorded`] contains the result. fio jobs are
 //! planned by [`fio::CommandLine`], the rest is the same.
 
@@ -55,7 +55,7 @@ pub use script::{Declared, Form, MethodInfo, MetricInfo, Options};
 pub use self::error::{ErrorKind, LabError, Result};
 pub use self::kept::{answered, kept};
 pub use self::request::{Instrument, Request, TargetRequest};
-pub use self::session::{Begun, Planned};
+pub use self::session::{Begun, PlannedRun};
 pub use self::spread::prior as assumed_spread;
 pub use self::watcher::{Recorded, Watcher};
 pub use self::work::Work;

@@ -28,7 +28,7 @@ use crate::work::Work;
 const CALIBRATION_OPS: u64 = 20_000;
 
 /// A run with a checked request and a known cost. Nothing has been touched yet.
-pub struct Planned<'a> {
+pub struct PlannedRun<'a> {
     /// The steps of the run and their cost.
     pub plan: Plan,
     pub(crate) info: TargetInfo,
@@ -53,14 +53,14 @@ pub struct Begun<'a> {
 
 impl Request {
     /// Makes every check that is possible without touching the target, and plans the work.
-    pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
+    pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<PlannedRun<'a>> {
         self.target.admit_backend(self.instrument.backend)?;
-        let real::Planned { info, destroys, file } = self.target.plan(work.info.fills)?;
+        let real::PlannedTarget { info, destroys, file } = self.target.plan(work.info.fills)?;
         let mut plan = Session::plan(&info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(destroys);
         let borrows = plan.safety == Safety::Borrows && self.target.borrow;
-        Ok(Planned {
+        Ok(PlannedRun {
             plan,
             info,
             test: Test {
@@ -80,7 +80,7 @@ impl Request {
     }
 }
 
-impl<'a> Planned<'a> {
+impl<'a> PlannedRun<'a> {
     /// The name of the work in the record.
     pub fn name(&self) -> &str {
         self.test.method
@@ -129,7 +129,7 @@ impl<'a> Planned<'a> {
         watcher: Box<dyn Watcher>,
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Begun<'a>> {
-        let Planned { plan, info, test, store, measure, .. } = self;
+        let PlannedRun { plan, info, test, store, measure, .. } = self;
         let recording = Recording::begin(store, test, &info, plan, watcher, interrupt)?;
         Ok(Begun { recording, measure })
     }

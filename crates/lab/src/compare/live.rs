@@ -15,7 +15,7 @@ use super::{Pair, Pairing, RunComparison, Side, conditions, doubts, quantity_nam
 use crate::Options;
 use crate::error::{LabError, Result};
 use crate::request::Request;
-use crate::session::Planned;
+use crate::session::PlannedRun;
 use crate::spread;
 use crate::watcher::Watcher;
 use crate::work::Work;
@@ -46,7 +46,7 @@ pub struct ComparisonCost {
 /// Observes a comparison.
 pub trait Audience {
     /// A run begins: 0 is A, 1 is B.
-    fn begins(&mut self, side: usize, pair: u32, planned: &Planned<'_>) -> Box<dyn Watcher>;
+    fn begins(&mut self, side: usize, pair: u32, planned: &PlannedRun<'_>) -> Box<dyn Watcher>;
 
     /// The run has ended.
     fn ended(&mut self);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     impl Audience for Nobody {
-        fn begins(&mut self, _: usize, _: u32, _: &Planned<'_>) -> Box<dyn Watcher> {
+        fn begins(&mut self, _: usize, _: u32, _: &PlannedRun<'_>) -> Box<dyn Watcher> {
             Box::new(Nobody)
         }
 

@@ -1,6 +1,6 @@
 //! Runs fio jobs: checks them against their target and plans them.
 //!
-//! The result is a [`Planned`] run like any other, with the same steps (`session.rs`). The crate `fio` has the job language, the
+//! The result is a [`PlannedRun`] run like any other, with the same steps (`session.rs`). The crate `fio` has the job language, the
 //! runner and the output. It names files to a rig and knows neither drives nor the store.
 
 mod target;
@@ -17,7 +17,7 @@ use script::Outcome;
 
 use crate::error::{ErrorKind, LabError, Result};
 use crate::recording::Test;
-use crate::session::Planned;
+use crate::session::PlannedRun;
 use target::FioTarget;
 
 /// Jobs to run, with the user's permissions, and the store for the record.
@@ -40,12 +40,12 @@ impl<'p> Request<'p> {
         &'a self,
         laying_out: &'a mut dyn FnMut(&Path, u64),
         results: &'a mut Option<Ran<'p>>,
-    ) -> Result<Planned<'a>> {
+    ) -> Result<PlannedRun<'a>> {
         let mut target = FioTarget::from_plan(self.jobs, self.permissions.clone())?;
         let prepared = run::prepare(self.jobs, target.files())?;
         target.admit_overwrites()?;
         let info = target.info(&prepared);
-        Ok(Planned {
+        Ok(PlannedRun {
             plan: Plan { command: self.command.clone(), ..plan(self.jobs, &prepared, &info) },
             info,
             test: Test { method: "fio", protocol: None, seed: None, provokes: &[], part_of: None },

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use fio::run::Ran;
 use fio::{self, CommandLine, Eta, OutputFormat, Plan, output};
 use lab::fio::Permissions;
-use lab::{Planned, Recorded};
+use lab::{PlannedRun, Recorded};
 use workload::units;
 
 use super::{session, words};
@@ -126,14 +126,14 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
 }
 
 /// Prints the jobs of a plan and their cost.
-pub fn show_plan(planned: &Planned<'_>) -> Result<()> {
+pub fn show_plan(planned: &PlannedRun<'_>) -> Result<()> {
     let (plan, health) = (&planned.plan, planned.health());
     let announcement = present::announce("fio", planned.spec(), plan, health, None);
     session::print_plan(planned, &announcement, SCRATCH)
 }
 
 /// Carries out the plan of jobs and returns its record.
-pub fn record(planned: Planned<'_>, jobs: &Plan, output: &OutputArgs) -> Result<Recorded> {
+pub fn record(planned: PlannedRun<'_>, jobs: &Plan, output: &OutputArgs) -> Result<Recorded> {
     let lines = jobs.globals.eta_newline.filter(|_| !output.quiet);
     let live = Live::new(&planned.plan, planned.spec(), output).with_lines(lines);
     session::carry_out(planned, live, |_| {})

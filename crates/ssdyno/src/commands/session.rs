@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lab::{Planned, Recorded, Request, Work};
+use lab::{PlannedRun, Recorded, Request, Work};
 use workload::units;
 
 use super::recover;
@@ -32,7 +32,7 @@ pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Res
 }
 
 /// Prints a plan in full. `scratch` is its effect on a directory.
-pub fn print_plan(planned: &Planned<'_>, announcement: &str, scratch: &str) -> Result<()> {
+pub fn print_plan(planned: &PlannedRun<'_>, announcement: &str, scratch: &str) -> Result<()> {
     let (plan, health) = (&planned.plan, planned.health());
     present::print(&present::plan(announcement, plan, scratch, health, &screen::style()))
 }
@@ -53,7 +53,11 @@ pub fn record(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result
 
 /// Carries out a plan, shown by `live`, and returns its record. Calls `announce` with the number of
 /// the run before the first byte. A record that is not in the store is reported.
-pub fn carry_out(planned: Planned<'_>, live: Live, announce: impl FnOnce(i64)) -> Result<Recorded> {
+pub fn carry_out(
+    planned: PlannedRun<'_>,
+    live: Live,
+    announce: impl FnOnce(i64),
+) -> Result<Recorded> {
     let interrupted = interrupt::InterruptibleRun::begin();
     let interrupt = interrupted.flag();
     let live = live.with_interrupt(interrupt);
@@ -69,7 +73,7 @@ pub fn carry_out(planned: Planned<'_>, live: Live, announce: impl FnOnce(i64)) -
 
 /// The text shown before a run starts: its cost, data lost, space left on a file system that it
 /// fills, blocks borrowed.
-fn announcement(request: &Request, planned: &Planned<'_>) -> String {
+fn announcement(request: &Request, planned: &PlannedRun<'_>) -> String {
     let (spec, plan) = (&request.target.spec, &planned.plan);
     let mut text =
         present::announce(planned.name(), spec, plan, planned.health(), planned.seconds_here());

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use indicatif::ProgressBar;
 use lab::compare::live::{Audience, ComparisonCost, Ended, Finished, LiveComparison};
-use lab::{Options, Planned, Request, Watcher, drives, work};
+use lab::{Options, PlannedRun, Request, Watcher, drives, work};
 use workload::units;
 
 use super::{as_json, show, view};
@@ -96,7 +96,7 @@ struct ComparisonScreen {
 }
 
 impl Audience for ComparisonScreen {
-    fn begins(&mut self, side: usize, pair: u32, planned: &Planned<'_>) -> Box<dyn Watcher> {
+    fn begins(&mut self, side: usize, pair: u32, planned: &PlannedRun<'_>) -> Box<dyn Watcher> {
         let output = OutputArgs { quiet: self.quiet, ..OutputArgs::default() };
         if !self.quiet {
             screen::say(&format!("pair {}   {}", pair + 1, super::letter(side)));
