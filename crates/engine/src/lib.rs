@@ -75,7 +75,7 @@ pub use device::memory::{Flips, MemoryDevice, MemoryDrive};
 #[cfg(target_os = "linux")]
 pub use fileset::FileSet;
 #[cfg(target_os = "linux")]
-pub use machine::{Machine, Options};
+pub use machine::{Machine, RigOptions};
 pub use permissions::Permissions;
 pub use rig::BackendKind;
 pub use simulator::Simulator;

@@ -13,7 +13,7 @@ use drive::pci::PREFIX;
 use drive::{DriveError, DriveKey, OpenRequest};
 pub(crate) use drive::{FileIdentity, NamedScratch, PlannedTarget, kept_free};
 pub(crate) use engine::Machine;
-use engine::{FileSet, Options, Permissions};
+use engine::{FileSet, Permissions, RigOptions};
 use journal::{JournalDir, JournalError};
 use record::{Environment, Safety};
 use rig::{Event, Files, Observer, Rig, TargetInfo};
@@ -156,12 +156,12 @@ pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()
     keys.iter().try_for_each(|key| Ok(JournalDir::of_user(journal)?.check_overwrite(key, device)?))
 }
 
-fn options(request: &Request) -> Result<Options> {
+fn options(request: &Request) -> Result<RigOptions> {
     let Instrument { backend, pin, patience, .. } = request.instrument;
     let journal = request.target.borrow.then(|| request.target.place()).transpose()?;
-    let usual = Options::default();
+    let usual = RigOptions::default();
     let patience = patience.unwrap_or(usual.patience);
-    Ok(Options { backend, pin, journal, patience, ..usual })
+    Ok(RigOptions { backend, pin, journal, patience, ..usual })
 }
 
 /// Creates a scratch file on a file system in memory, in the first directory with room.
@@ -173,7 +173,7 @@ fn ram_disc(interrupt: &Arc<AtomicBool>) -> Option<Machine> {
         plan.info.ram.then(|| drive::open(place, &request).ok()).flatten()
     });
     let quiet = Box::new(|_: &Event| {});
-    Machine::new(scratch?, Options::default(), Arc::clone(interrupt), quiet).ok()
+    Machine::new(scratch?, RigOptions::default(), Arc::clone(interrupt), quiet).ok()
 }
 
 /// Files and devices that the jobs of fio name.
@@ -207,7 +207,7 @@ impl JobFiles {
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Box<dyn Rig>> {
-        Ok(Box::new(Machine::over(*self.0, Options::default(), interrupt, observer)?))
+        Ok(Box::new(Machine::over(*self.0, RigOptions::default(), interrupt, observer)?))
     }
 }
 

@@ -41,7 +41,7 @@ const HEAT_MARGIN_K: f64 = 5.0;
 
 /// Options of the engine.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RigOptions {
     /// The backend; `None`: the fastest available.
     pub backend: Option<BackendKind>,
     /// Whether to bind every job to a processor.
@@ -54,10 +54,10 @@ pub struct Options {
     pub patience: Duration,
 }
 
-impl Default for Options {
+impl Default for RigOptions {
     fn default() -> Self {
         let interval_ns = 100_000_000;
-        Options { backend: None, pin: false, interval_ns, journal: None, patience: PATIENCE }
+        RigOptions { backend: None, pin: false, interval_ns, journal: None, patience: PATIENCE }
     }
 }
 
@@ -66,7 +66,7 @@ pub struct Machine {
     info: TargetInfo,
     /// Shared with the thread of the block interface while that is open.
     device: Arc<AnyDevice>,
-    options: Options,
+    options: RigOptions,
     backend: BackendKind,
     clock: Clock,
     began: u64,
@@ -89,7 +89,7 @@ impl Machine {
     /// Creates the rig of an opened target. Setting `interrupt` ends a run cleanly.
     pub fn new(
         opened: Opened,
-        options: Options,
+        options: RigOptions,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Machine> {
@@ -111,7 +111,7 @@ impl Machine {
     /// Creates the rig of a drive that is detached from the kernel.
     pub fn pci(
         opened: PciOpened,
-        options: Options,
+        options: RigOptions,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Machine> {
@@ -125,7 +125,7 @@ impl Machine {
     /// run measures the instrument.
     pub fn null(
         info: TargetInfo,
-        options: Options,
+        options: RigOptions,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Machine {
@@ -137,7 +137,7 @@ impl Machine {
     /// controller.
     pub fn null_nvme(
         info: TargetInfo,
-        options: Options,
+        options: RigOptions,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Machine> {
@@ -150,7 +150,7 @@ impl Machine {
     pub fn in_memory(
         memory: MemoryDevice,
         info: TargetInfo,
-        options: Options,
+        options: RigOptions,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Machine {
@@ -161,7 +161,7 @@ impl Machine {
     pub(crate) fn on(
         device: AnyDevice,
         mut info: TargetInfo,
-        options: Options,
+        options: RigOptions,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Machine {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use rig::{DiskUse, FilePlan, FileSeen, Files, Observer, Result};
 
 use crate::fileset::FileSet;
-use crate::machine::{Machine, Options};
+use crate::machine::{Machine, RigOptions};
 use crate::permissions::Permissions;
 
 impl Machine {
@@ -15,7 +15,7 @@ impl Machine {
     /// Setting `interrupt` ends a run cleanly.
     pub fn over(
         mut files: FileSet,
-        options: Options,
+        options: RigOptions,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Machine> {

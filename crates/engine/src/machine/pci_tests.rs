@@ -13,7 +13,7 @@ use rig::{
 };
 use workload::{Content, Mix, OpKind, Pacing, Pattern, Region, Stop, Workload};
 
-use super::{Machine, Options};
+use super::{Machine, RigOptions};
 use crate::device::pci::simulated::{SERIAL, Wire};
 use crate::device::pci::{Expected, PciDevice};
 use crate::device::{AnyDevice, DeviceError};
@@ -38,7 +38,7 @@ fn machine_of(wire: Wire, patience: Duration) -> (Machine, Wire) {
     (info.target.kind, info.target.spec) = (TargetKind::Device, expected().spec);
     let device = AnyDevice::SimulatedPci(Box::new(device));
     let (never, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
-    (Machine::on(device, info, Options::default(), never, quiet), wire)
+    (Machine::on(device, info, RigOptions::default(), never, quiet), wire)
 }
 
 fn machine() -> (Machine, Wire) {
@@ -224,7 +224,8 @@ fn a_controller_in_our_time_serves_closed_open_and_verified_loops() {
     let null = TargetInfo::null(BYTES);
     let info = TargetInfo { allowed: Safety::Destroys, ..null };
     let (never, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
-    let mut machine = Machine::null_nvme(info, Options::default(), never, quiet).expect("comes up");
+    let mut machine =
+        Machine::null_nvme(info, RigOptions::default(), never, quiet).expect("comes up");
     let closed = Workload { verify: true, jobs: 2, ..workload(Mix::read_percent(50)) };
     let open =
         Workload { pacing: Pacing::Poisson { rate: 20_000.0 }, depth: 16, ..workload(Mix::READ) };

@@ -11,7 +11,7 @@ use rig::{
 };
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use super::{Machine, Options};
+use super::{Machine, RigOptions};
 use crate::device::{AnyDevice, MemoryDevice};
 
 const BYTES: u64 = 1 << 20;
@@ -29,7 +29,7 @@ fn observed(
     let mut info = TargetInfo { allowed, ..null };
     (info.target.kind, info.target.spec) = (TargetKind::Device, "mem:0".into());
     let (quiet, options) =
-        (Arc::new(AtomicBool::new(false)), Options { journal, ..Options::default() });
+        (Arc::new(AtomicBool::new(false)), RigOptions { journal, ..RigOptions::default() });
     let device = AnyDevice::Memory(MemoryDevice::new(BYTES as usize));
     Machine::on(device, info, options, quiet, observer)
 }
@@ -251,7 +251,7 @@ fn a_drive_near_its_warning_temperature_ends_the_run() {
 
 #[test]
 fn a_drive_is_given_five_minutes_by_default() {
-    assert_eq!(Options::default().patience, std::time::Duration::from_secs(5 * 60));
+    assert_eq!(RigOptions::default().patience, std::time::Duration::from_secs(5 * 60));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drive::OpenRequest;
-use engine::{BackendKind, Machine, Options, Simulator};
+use engine::{BackendKind, Machine, RigOptions, Simulator};
 use model::DriveSpec;
 use record::{Safety, State};
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Erase, Event, Preparation, Rig, RigError};
@@ -37,7 +37,7 @@ fn try_machine(
     let wants = if word.is_some() { Safety::Destroys } else { Safety::Reads };
     let opened =
         drive::open(path, &OpenRequest { destroy, ..OpenRequest::to(wants) }).expect("opens");
-    let options = Options { backend: Some(backend), ..Options::default() };
+    let options = RigOptions { backend: Some(backend), ..RigOptions::default() };
     Machine::new(opened, options, flag, Box::new(|_: &Event| {}))
 }
 
@@ -191,7 +191,8 @@ fn from_a_scratch_file_that_was_never_written() {
         opened => opened.expect("opens"),
     };
     let mut machine =
-        Machine::new(opened, Options::default(), quiet(), Box::new(|_: &Event| {})).expect("one");
+        Machine::new(opened, RigOptions::default(), quiet(), Box::new(|_: &Event| {}))
+            .expect("one");
     let blocks = machine.blocks().expect("a block interface");
     let read = self::request(0, BlockWay::Read, BYTES - 4096, vec![1; 4096]);
     assert!(all(blocks, vec![read])[0].request.bytes.iter().all(|byte| *byte == 0));

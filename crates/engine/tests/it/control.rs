@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use engine::{FileSet, Machine, Options, Permissions};
+use engine::{FileSet, Machine, Permissions, RigOptions};
 use rig::{
     BackendKind, Event, FilePlan, FileUse, Files, IntervalObserver, Issue, Job, JobControl,
     JobResult, JobSeen, OpenFlags, Rig, Ruling, Stage, StopReason,
@@ -71,7 +71,7 @@ fn perform(jobs: Vec<Job>, observer: Option<&mut dyn IntervalObserver>) -> Vec<J
     files.admit(&plans).expect("admitted");
     let interrupt = Arc::new(AtomicBool::new(false));
     let quiet = Box::new(|_: &Event| {});
-    let machine = Machine::over(files, Options::default(), interrupt, quiet);
+    let machine = Machine::over(files, RigOptions::default(), interrupt, quiet);
     let mut machine = machine.expect("opened");
     let stage =
         Stage { name: "stage", interval_ns: Some(1_000_000), by_job: true, intervals: observer };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use drive::OpenRequest;
-use engine::{BackendKind, Machine, Options};
+use engine::{BackendKind, Machine, RigOptions};
 use record::{FindingKind, Safety};
 use rig::{Event, Observer, Preparation, Rig, RigError, StopReason};
 use workload::{Caching, Content, Mix, OpKind, Pacing, Pattern, Region, Stop, Workload};
@@ -35,7 +35,7 @@ fn try_on_file(path: &Path, backend: BackendKind) -> Result<Machine, RigError> {
     let request =
         OpenRequest { destroy: Some(bytes.to_string()), ..OpenRequest::to(Safety::Destroys) };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
-    let options = Options { backend: Some(backend), ..Options::default() };
+    let options = RigOptions { backend: Some(backend), ..RigOptions::default() };
     Machine::new(opened, options, quiet(), nobody())
 }
 
@@ -157,7 +157,7 @@ fn a_target_that_shrinks_is_refused_with_both_sizes() {
 #[test]
 fn a_schedule_is_never_ahead_and_response_is_counted_from_it() {
     let null = rig::TargetInfo::null(MIB);
-    let mut machine = Machine::null(null, Options::default(), quiet(), nobody());
+    let mut machine = Machine::null(null, RigOptions::default(), quiet(), nobody());
     for pacing in [Pacing::Fixed { rate: 20_000.0 }, Pacing::Poisson { rate: 20_000.0 }] {
         let mut w = workload("paced", Mix::READ, Pattern::Uniform, MIB);
         w.pacing = pacing;
@@ -190,7 +190,7 @@ fn the_user_ends_a_run_and_keeps_the_results() {
         }
     });
     let mut machine =
-        Machine::null(rig::TargetInfo::null(MIB), Options::default(), interrupt, observer);
+        Machine::null(rig::TargetInfo::null(MIB), RigOptions::default(), interrupt, observer);
     let endless = workload("endless", Mix::READ, Pattern::Uniform, MIB);
     let m = machine.measure(&endless).expect("what was measured");
     assert_eq!(m.stop, StopReason::Interrupted);
@@ -207,7 +207,7 @@ fn reads_only_means_reads_only() {
     let request = OpenRequest::to(Safety::Scratch);
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let mut machine =
-        Machine::new(opened, Options::default(), quiet(), nobody()).expect("a machine");
+        Machine::new(opened, RigOptions::default(), quiet(), nobody()).expect("a machine");
     let write = workload("write", Mix::WRITE, Pattern::Sequential, MIB);
     assert!(matches!(machine.measure(&write), Err(RigError::Refused(_))));
     let region = Region::first(MIB);
@@ -238,7 +238,7 @@ fn unwritten_blocks_are_reported() {
 #[test]
 fn amounts_that_do_not_divide_among_jobs_are_exact() {
     let mut machine =
-        Machine::null(rig::TargetInfo::null(4 * MIB), Options::default(), quiet(), nobody());
+        Machine::null(rig::TargetInfo::null(4 * MIB), RigOptions::default(), quiet(), nobody());
     let mut read = workload("read", Mix::READ, Pattern::UniformOnce, 4 * MIB);
     read.jobs = 3;
     let bounds = [
@@ -256,7 +256,7 @@ fn amounts_that_do_not_divide_among_jobs_are_exact() {
 #[test]
 fn time_runs_from_the_first_operation_to_the_last() {
     let mut machine =
-        Machine::null(rig::TargetInfo::null(4 * MIB), Options::default(), quiet(), nobody());
+        Machine::null(rig::TargetInfo::null(4 * MIB), RigOptions::default(), quiet(), nobody());
     let mut write = workload("write", Mix::WRITE, Pattern::Sequential, 4 * MIB);
     write.stop.ops = Some(20);
     for jobs in [1, 2, 1, 2, 1, 2] {

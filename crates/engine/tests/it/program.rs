@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use drive::OpenRequest;
-use engine::{Machine, Options, Simulator};
+use engine::{Machine, RigOptions, Simulator};
 use model::DriveSpec;
 use record::Safety;
 use rig::{BackendKind, Event, Exit, Preparation, Rig, RigError, StopReason};
@@ -19,7 +19,7 @@ fn on_directory(path: &Path) -> Machine {
     let request = OpenRequest { size: Some(16 * MIB), ..OpenRequest::to(Safety::Scratch) };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let quiet = Arc::new(AtomicBool::new(false));
-    Machine::new(opened, Options::default(), quiet, Box::new(|_: &Event| {})).expect("a machine")
+    Machine::new(opened, RigOptions::default(), quiet, Box::new(|_: &Event| {})).expect("a machine")
 }
 
 fn once(name: &str, mix: Mix) -> Workload {

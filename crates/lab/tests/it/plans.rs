@@ -492,7 +492,7 @@ fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64
             }
         };
         let opened = drive::open(spec, request).expect("permitted");
-        let mut rig = Machine::new(opened, engine::Options::default(), never(), nobody())
+        let mut rig = Machine::new(opened, engine::RigOptions::default(), never(), nobody())
             .expect("a backend works");
         let done = run(&mut rig, method, &options);
         if let Err(error) = &done.result {

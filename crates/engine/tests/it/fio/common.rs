@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{FileSet, Machine, Options, Permissions};
+use engine::{FileSet, Machine, Permissions, RigOptions};
 use fio::run::{Prepared, Ran, RunError, Setting, prepare};
 use fio::{CommandLine, Here, Plan, output, parse};
 use rig::{Event, Observer};
@@ -43,7 +43,7 @@ pub fn observed<'p>(
     let prepared = prepare(plan, &mut files)?;
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut rig =
-        Machine::over(files, Options::default(), Arc::clone(&interrupt), Box::new(observer))?;
+        Machine::over(files, RigOptions::default(), Arc::clone(&interrupt), Box::new(observer))?;
     let mut silent = |_: &Path, _: u64| {};
     prepared.run(&mut rig, &mut Setting { interrupt: &interrupt, laying_out: &mut silent })
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::{Flips, Machine, MemoryDevice, MemoryDrive, Options as EngineOptions};
+use engine::{Flips, Machine, MemoryDevice, MemoryDrive, RigOptions as EngineOptions};
 use journal::{JournalDir, Rereads};
 use record::{FindingKind, Safety, TargetKind, VerdictKind};
 use rig::{Event, TargetInfo};
