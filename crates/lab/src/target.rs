@@ -8,7 +8,7 @@ use record::{Health, State};
 use rig::{BackendKind, Observer, Rig};
 
 use crate::error::{LabError, Result};
-use crate::real::{self, FileIdentity, Machine, Planned};
+use crate::real::{self, FileIdentity, Machine, PlannedTarget};
 use crate::request::{NULL, NULL_NVME, Request, TargetRequest};
 use crate::virtual_drive;
 
@@ -31,11 +31,11 @@ impl TargetRequest {
     }
 
     /// Makes every check that opening makes, without touching the target.
-    pub(crate) fn plan(&self, fills: bool) -> Result<Planned> {
+    pub(crate) fn plan(&self, fills: bool) -> Result<PlannedTarget> {
         if let Some(spec) = virtual_drive::described(&self.spec, 0) {
             let mut info = Simulator::info(&spec?, &self.spec);
             info.state = virtual_drive::initial_state(&self.spec);
-            return Ok(Planned { info, destroys: None, file: None });
+            return Ok(PlannedTarget { info, destroys: None, file: None });
         }
         real::plan(self, fills)
     }

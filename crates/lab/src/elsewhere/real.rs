@@ -17,7 +17,7 @@ use crate::request::{Request, TargetRequest};
 
 /// A target that passed every check: a virtual drive.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlannedTarget {
     /// Properties for methods and records.
     pub info: TargetInfo,
     /// The data that would be lost: none.
@@ -90,7 +90,7 @@ pub(crate) fn is_block_device(_kind: FileType) -> bool {
 }
 
 /// Checks a target: refused.
-pub(crate) fn plan(_target: &TargetRequest, _fills: bool) -> Result<Planned> {
+pub(crate) fn plan(_target: &TargetRequest, _fills: bool) -> Result<PlannedTarget> {
     Err(LabError::needs_linux())
 }
 

@@ -6,7 +6,7 @@ mod format;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use drive::partitions::{self, LayoutError, PartitionLayout, PartitionTable, PlannedTarget};
+use drive::partitions::{self, LayoutError, PartitionLayout, PartitionTable, PlannedPartition};
 use drive::{OpenRequest, Opened};
 use journal::Storage;
 use record::{Safety, TargetKind};
@@ -49,7 +49,7 @@ impl Disc {
     }
 
     /// The locations of a layout's partitions on this drive.
-    pub fn lay_out(&self, layout: &PartitionLayout) -> Result<Vec<PlannedTarget>> {
+    pub fn lay_out(&self, layout: &PartitionLayout) -> Result<Vec<PlannedPartition>> {
         Ok(layout.plan(self.bytes, self.sector_bytes)?)
     }
 
@@ -120,7 +120,7 @@ impl Disc {
     /// allocation unit (LFAU) in bytes; `None`: the smallest that every system can read.
     pub fn file_systems(
         &self,
-        places: &[PlannedTarget],
+        places: &[PlannedPartition],
         unit: Option<u64>,
     ) -> Result<Vec<NewVolume>> {
         let unit = unit.map(|unit| u32::try_from(unit).unwrap_or(u32::MAX));
@@ -138,7 +138,11 @@ impl Disc {
 
     /// Writes a new table and the file systems, if any, one per partition. Returns a warning if the
     /// kernel has not read the table yet.
-    pub fn write(&self, places: &[PlannedTarget], volumes: &[NewVolume]) -> Result<Option<String>> {
+    pub fn write(
+        &self,
+        places: &[PlannedPartition],
+        volumes: &[NewVolume],
+    ) -> Result<Option<String>> {
         self.check_writable()?;
         let drive = drive::open(&self.target, &self.request)?;
         drive.guard.check_again()?;
