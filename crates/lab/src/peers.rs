@@ -10,9 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use record::{
-    Answer, HistoryKey, OriginKind, Peer, Run, Stamp, Statistic, Target as Measured, TargetKind,
-};
+use record::{Answer, HistoryKey, OriginKind, Peer, Run, Stamp, Statistic, Target, TargetKind};
 use rig::Event;
 use script::{Outcome, Session};
 use store::Store;
@@ -174,7 +172,7 @@ fn differing(run: &Run, other: &Run, conditions: &[&str]) -> Vec<String> {
 pub(crate) fn simulate(
     request: &Request,
     work: &Work<'_>,
-    target: &Measured,
+    target: &Target,
     took: Duration,
     user: &Arc<AtomicBool>,
 ) -> Option<Run> {
@@ -346,9 +344,9 @@ mod tests {
         let drive =
             |model: &str| DriveIdentity { model: Some(model.into()), ..DriveIdentity::default() };
         let place = TargetInfo::null(1 << 30).target;
-        let on = |kind, model| Measured { kind, drive: Some(drive(model)), ..place.clone() };
+        let on = |kind, model| Target { kind, drive: Some(drive(model)), ..place.clone() };
         let simulate =
-            |place: &Measured, took| simulate(&Request::on("/dev/sdx"), &work, place, took, &user);
+            |place: &Target, took| simulate(&Request::on("/dev/sdx"), &work, place, took, &user);
         let card = on(TargetKind::Device, "SD Transcend 4G 150x");
         let hour = Duration::from_secs(3600);
         let model = simulate(&card, hour).expect("a simulation");

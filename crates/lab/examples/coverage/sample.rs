@@ -11,7 +11,7 @@ use engine::Simulator;
 use methods::find;
 use model::DriveSpec;
 use record::{Metric, Unit};
-use script::{Options, Session as Script};
+use script::{Options, Session};
 
 /// Numbers of runs that an interval rests on, including the present one.
 pub const RUNS: [usize; 3] = [1, 3, 5];
@@ -70,7 +70,7 @@ pub fn outcome(preset: &str, pairs: &[(&str, &str)], options: &Options) -> scrip
     let never = Arc::new(AtomicBool::new(false));
     let quiet = Box::new(|_: &rig::Event| {});
     let mut rig = Simulator::new(spec.expect("a preset"), "sim:x", never, quiet);
-    let mut script = Script::new(&mut rig);
+    let mut script = Session::new(&mut rig);
     script.run(find("quick").expect("a method"), options).expect("it ends");
     script.finish()
 }

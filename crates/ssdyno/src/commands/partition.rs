@@ -3,7 +3,7 @@
 use drive::partitions::{PartitionEntry, PartitionLayout, PartitionTable, PlannedPartition};
 use lab::LabError;
 use lab::partition::{Disc, NewVolume};
-use report::table::{Align, Table as Grid, TableCell};
+use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use serde::Serialize;
 use workload::units;
@@ -91,7 +91,7 @@ fn words(disc: &Disc, table: &PartitionTable, style: &Style) -> String {
     use Align::{Left, Right};
     let kind = if table.kind == "gpt" { "GPT" } else { "MBR" };
     let mut text = style.paint(Ink::Strong, &title(kind, disc)) + "\n";
-    let mut grid = Grid::new(&[Right, Left, Left, Right, Right, Left, Left]).gap(2);
+    let mut grid = Table::new(&[Right, Left, Left, Right, Right, Left, Left]).gap(2);
     for entry in &table.entries {
         let code = entry.kind.to_string();
         let code = if code.len() > 2 { code[..8].to_string() + ".." } else { code };
@@ -126,7 +126,7 @@ fn alignment(entry: &PartitionEntry) -> (Ink, &'static str) {
 fn plan_words(disc: &Disc, places: &[PlannedPartition], volumes: &[NewVolume]) -> String {
     use Align::{Left, Right};
     let mut text = title("new MBR", disc) + "\n";
-    let mut grid = Grid::new(&[Right, Left, Left, Right, Right, Left]).gap(2);
+    let mut grid = Table::new(&[Right, Left, Left, Right, Right, Left]).gap(2);
     for (at, place) in places.iter().enumerate() {
         grid.row([
             TableCell::new(Ink::Plain, format!("  {}", place.number)),

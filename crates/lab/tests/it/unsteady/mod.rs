@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::{Flips, Machine, MemoryDevice, MemoryDrive, RigOptions as EngineOptions};
+use engine::{Flips, Machine, MemoryDevice, MemoryDrive, RigOptions};
 use journal::{JournalDir, Rereads};
 use record::{FindingKind, Safety, TargetKind, VerdictKind};
 use rig::{Event, TargetInfo};
@@ -85,7 +85,7 @@ fn run_on(
     let journal = Some(JournalDir::at(&journals));
     let seen = Arc::new(Mutex::new(Seen::default()));
     let observer = observer(Arc::clone(&seen), memory.clone(), journals, mixed(seed, 1) % 40);
-    let options = EngineOptions { journal, ..EngineOptions::default() };
+    let options = RigOptions { journal, ..RigOptions::default() };
     let quiet = Arc::new(AtomicBool::new(false));
     let mut machine = Machine::in_memory(memory.clone(), info, options, quiet, observer);
     let mut session = Session::new(&mut machine);
