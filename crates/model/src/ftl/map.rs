@@ -6,7 +6,7 @@
 //!
 //! [`Map::check`] asserts that both sides agree: every mapped page has a physical page of its own.
 
-use super::side::{CHUNK, Side};
+use super::side::{CHUNK, MapDirection};
 
 /// A run of live pages: `len` logical pages from `lpn`, stored in the physical pages from `ppn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,15 +21,19 @@ pub struct Live {
 /// Both directions of the mapping.
 #[derive(Debug)]
 pub struct Map {
-    logical: Side,
-    physical: Side,
+    logical: MapDirection,
+    physical: MapDirection,
     mapped: u64,
 }
 
 impl Map {
     /// Creates a map of `logical` pages onto `physical` ones, all unmapped.
     pub fn new(logical: u64, physical: u64) -> Map {
-        Map { logical: Side::new(logical), physical: Side::new(physical), mapped: 0 }
+        Map {
+            logical: MapDirection::new(logical),
+            physical: MapDirection::new(physical),
+            mapped: 0,
+        }
     }
 
     /// Number of mapped logical pages.

@@ -35,18 +35,18 @@ impl Run {
 
 /// One direction of the mapping.
 #[derive(Debug)]
-pub struct Side {
+pub struct MapDirection {
     /// Value + 1, or 0 for none; meaningful in explicit chunks only.
     entries: Vec<u32>,
     explicit: Vec<bool>,
     runs: Vec<[Run; RUNS]>,
 }
 
-impl Side {
+impl MapDirection {
     /// Creates a side for `len` pages, all unmapped.
-    pub fn new(len: u64) -> Side {
+    pub fn new(len: u64) -> MapDirection {
         let chunks = len.div_ceil(u64::from(CHUNK)) as usize;
-        Side {
+        MapDirection {
             entries: vec![0; chunks * CHUNK as usize],
             explicit: vec![false; chunks],
             runs: vec![[Run::default(); RUNS]; chunks],
@@ -255,7 +255,7 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_one_entry_per_page(steps in steps()) {
-            let mut side = Side::new(2 * u64::from(CHUNK));
+            let mut side = MapDirection::new(2 * u64::from(CHUNK));
             let mut naive = vec![None; 2 * CHUNK as usize];
             for step in steps {
                 match step {
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_sequential_pass_over_a_fragmented_chunk_restores_runs() {
-        let mut side = Side::new(u64::from(CHUNK));
+        let mut side = MapDirection::new(u64::from(CHUNK));
         (0..CHUNK).step_by(2).for_each(|i| side.set(i, 1, 9000 - i));
         assert!(side.is_explicit(0));
         (0..CHUNK).step_by(32).for_each(|i| side.set(i, 32, i + 5));
