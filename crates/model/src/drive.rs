@@ -13,7 +13,7 @@ use crate::costs::Costs;
 use crate::fault::Faults;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
-use crate::ftl::page::{Full, PageMapped, Work};
+use crate::ftl::page::{Full, PageCounts, PageMapped};
 use crate::health::{LifetimeCounters, ReportedHealth};
 use crate::heat::Heat;
 use crate::link::{Links, Way};
@@ -486,7 +486,7 @@ impl Drive {
     }
 
     /// Pages processed by the translation so far.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> PageCounts {
         match &self.translation {
             Translation::Page(page) => page.work(),
             Translation::Au(au) => au.work(),

@@ -15,7 +15,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::page::{Full, Work};
+use super::page::{Full, PageCounts};
 use super::{Cause, Flash};
 
 /// Sizes and rules of a card.
@@ -75,7 +75,7 @@ pub struct AuMapped {
     clock: u64,
     /// A write found no free AU, because too many have been retired.
     worn_out: bool,
-    work: Work,
+    work: PageCounts,
 }
 
 impl AuMapped {
@@ -96,13 +96,13 @@ impl AuMapped {
             total_erases: 0,
             clock: 0,
             worn_out: false,
-            work: Work::default(),
+            work: PageCounts::default(),
             rules,
         }
     }
 
     /// Pages processed so far.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> PageCounts {
         self.work
     }
 

@@ -42,7 +42,7 @@ pub(super) const ONE: u64 = 1 << 16;
 
 /// Work done so far, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct PageCounts {
     /// Pages written by the host.
     pub host: u64,
     /// Pages moved by collection and wear levelling.
@@ -104,7 +104,7 @@ pub struct PageMapped {
     pub(super) worn_out: bool,
     pub(super) levelled: u64,
     pub(super) draws: Draws,
-    pub(super) work: Work,
+    pub(super) work: PageCounts,
     pub(super) scratch: Vec<Live>,
 }
 
@@ -131,7 +131,7 @@ impl PageMapped {
             worn_out: false,
             levelled: 0,
             draws,
-            work: Work::default(),
+            work: PageCounts::default(),
             scratch: Vec::new(),
         }
     }
@@ -142,7 +142,7 @@ impl PageMapped {
     }
 
     /// Pages processed so far.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> PageCounts {
         self.work
     }
 
