@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 
 use crate::ftl::superblock::FlashLayout;
-use crate::ftl::{Cause, Flash};
+use crate::ftl::{Flash, ProgramCause};
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
 use crate::vary::Vary;
@@ -239,15 +239,15 @@ impl Flash for Media {
     }
 
     #[inline]
-    fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: Cause) -> u64 {
+    fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: ProgramCause) -> u64 {
         let cell = self.cells[usize::from(slc)];
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
-        let share = if cause == Cause::Host { self.host_share } else { WHOLE };
+        let share = if cause == ProgramCause::Host { self.host_share } else { WHOLE };
         let moved = self.channels[channel].max(at) + ((cell.transfer * share) >> 16);
         self.channels[channel] = moved;
         let die = &mut self.dies[index];
-        let program = if cause == Cause::Fold { self.fold_program } else { cell.program };
+        let program = if cause == ProgramCause::Fold { self.fold_program } else { cell.program };
         let program = self.vary.flash(program, ppn >> self.stride_bits, index, 1);
         let program = (program * share) >> 16;
         let done = moved.max(die.free) + program;
@@ -255,7 +255,7 @@ impl Flash for Media {
         (die.unit, die.unit_done) = (ppn, done);
         self.row = (u32::MAX, 0);
         self.traffic.programmed += (u64::from(cell.unit_bytes) * share) >> 16;
-        if cause == Cause::Host {
+        if cause == ProgramCause::Host {
             self.buffer.push(cell.unit_bytes, done);
         }
         done

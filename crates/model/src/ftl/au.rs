@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::page::{Full, PageCounts};
-use super::{Cause, Flash};
+use super::{Flash, ProgramCause};
 
 /// Sizes and rules of a card.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ impl AuMapped {
         for lpn in lpn..lpn + n {
             let (au, page) = (lpn / self.rules.au_pages, lpn % self.rules.au_pages);
             let index = self.ready(at, au, page, flash)?;
-            self.put(index, at, Cause::Host, flash);
+            self.put(index, at, ProgramCause::Host, flash);
             self.filled[lpn as usize / 64] |= 1 << (lpn % 64);
         }
         self.work.host += u64::from(n);
@@ -206,7 +206,7 @@ impl AuMapped {
             {
                 ready = ready.max(flash.read(ready, place << self.stride_bits | next, 1, false));
                 self.work.moved += 1;
-                self.put(index, ready, Cause::Collect, flash);
+                self.put(index, ready, ProgramCause::Collect, flash);
             } else {
                 // There are no data to keep, so skip the page.
                 self.skip(index, ready, flash);
@@ -214,10 +214,10 @@ impl AuMapped {
         }
     }
 
-    fn put(&mut self, index: usize, at: u64, cause: Cause, flash: &mut impl Flash) {
+    fn put(&mut self, index: usize, at: u64, cause: ProgramCause, flash: &mut impl Flash) {
         let open = &mut self.open[index];
         open.next += 1;
-        open.host |= cause == Cause::Host;
+        open.host |= cause == ProgramCause::Host;
         let full = open.next == self.rules.au_pages;
         if full || open.next - open.programmed >= self.rules.unit_pages {
             self.program_rest(index, at, flash);
@@ -235,7 +235,7 @@ impl AuMapped {
         if open.programmed == open.next {
             return at;
         }
-        let cause = if open.host { Cause::Host } else { Cause::Collect };
+        let cause = if open.host { ProgramCause::Host } else { ProgramCause::Collect };
         let done =
             flash.program(at, open.place << self.stride_bits | open.programmed, false, cause);
         open.host = false;

@@ -10,7 +10,7 @@
 use super::collect::victim;
 use super::map::Live;
 use super::page::{Full, Job, LOW, ONE, PageMapped, Stream};
-use super::{Cause, Flash};
+use super::{Flash, ProgramCause};
 
 /// Erases between two checks for wear levelling.
 const LEVEL_EVERY: u64 = 16;
@@ -180,7 +180,7 @@ impl PageMapped {
         flash: &mut impl Flash,
     ) -> Result<(), Full> {
         let to = if self.rules.shared_frontier { Stream::Host } else { Stream::Moved };
-        let cause = if slc { Cause::Fold } else { Cause::Collect };
+        let cause = if slc { ProgramCause::Fold } else { ProgramCause::Collect };
         self.ready = self.ready.max(flash.read(at, live.ppn, live.len, slc));
         let (mut lpn, mut left) = (live.lpn, live.len);
         while left > 0 {
@@ -190,7 +190,7 @@ impl PageMapped {
             left -= len;
         }
         match cause {
-            Cause::Fold => self.work.folded += u64::from(live.len),
+            ProgramCause::Fold => self.work.folded += u64::from(live.len),
             _ => self.work.moved += u64::from(live.len),
         }
         Ok(())

@@ -16,7 +16,7 @@ pub mod superblock;
 
 /// Cause of a program operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum ProgramCause {
     Host,
     /// Live pages moved by garbage collection.
     Collect,
@@ -30,7 +30,7 @@ pub trait Flash {
     /// Reads `n` pages from `ppn`, to move them.
     fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64;
     /// Programs the program unit that begins at `ppn`.
-    fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: Cause) -> u64;
+    fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: ProgramCause) -> u64;
     /// Erases a superblock.
     fn erase(&mut self, at: u64, sb: u32) -> u64;
     /// Time before which more background work would only wait for its die.
@@ -47,7 +47,7 @@ impl Flash for Untimed {
     fn read(&mut self, at: u64, _: u32, _: u32, _: bool) -> u64 {
         at
     }
-    fn program(&mut self, at: u64, _: u32, _: bool, _: Cause) -> u64 {
+    fn program(&mut self, at: u64, _: u32, _: bool, _: ProgramCause) -> u64 {
         at
     }
     fn erase(&mut self, at: u64, _: u32) -> u64 {

@@ -12,7 +12,7 @@ use super::collect::{Draws, Policy};
 use super::map::{Live, Map};
 use super::slc::Slc;
 use super::superblock::{FlashLayout, Superblocks, Wear};
-use super::{Cause, Flash};
+use super::{Flash, ProgramCause};
 
 /// Behaviour of a translation.
 #[derive(Clone, Debug)]
@@ -181,7 +181,7 @@ impl PageMapped {
         let (mut lpn, mut left) = (lpn, n);
         while left > 0 {
             self.ensure_room(Stream::Host, at, flash)?;
-            let len = self.append(Stream::Host, Cause::Host, at, lpn, left, flash);
+            let len = self.append(Stream::Host, ProgramCause::Host, at, lpn, left, flash);
             lpn += len;
             left -= len;
         }
@@ -211,7 +211,7 @@ impl PageMapped {
             return at;
         }
         let ppn = frontier.sb << self.stride_bits | frontier.unit;
-        let done = flash.program(at, ppn, frontier.slc, Cause::Host);
+        let done = flash.program(at, ppn, frontier.slc, ProgramCause::Host);
         frontier.unit = (frontier.unit + frontier.unit_pages).min(frontier.end);
         frontier.host = false;
         self.work.padded += u64::from(frontier.unit - frontier.next);
@@ -285,7 +285,7 @@ impl PageMapped {
     pub(super) fn append(
         &mut self,
         to: Stream,
-        cause: Cause,
+        cause: ProgramCause,
         at: u64,
         lpn: u32,
         n: u32,
@@ -299,16 +299,16 @@ impl PageMapped {
         self.map.bind(lpn, ppn, len, |old, len| invalidate(blocks, bits, old, len));
         blocks.add(sb, len);
         frontier.next += len;
-        frontier.host |= cause == Cause::Host;
+        frontier.host |= cause == ProgramCause::Host;
         let full = frontier.next == frontier.end;
         while frontier.next - frontier.unit >= frontier.unit_pages
             || (full && frontier.unit < frontier.end)
         {
-            let cause = if frontier.host { Cause::Host } else { cause };
+            let cause = if frontier.host { ProgramCause::Host } else { cause };
             flash.program(at, sb << bits | frontier.unit, frontier.slc, cause);
             frontier.unit = (frontier.unit + frontier.unit_pages).min(frontier.end);
             frontier.host =
-                to == Stream::Host && cause == Cause::Host && frontier.unit < frontier.next;
+                to == Stream::Host && cause == ProgramCause::Host && frontier.unit < frontier.next;
         }
         self.close_if_full(to);
         self.release_emptied();
