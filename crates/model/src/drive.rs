@@ -24,7 +24,7 @@ use crate::spec::{DriveSpec, MapKind};
 
 /// Result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum CommandStatus {
     /// Success.
     Ok,
     /// Past the end, or not aligned to logical blocks.
@@ -37,7 +37,7 @@ pub enum Status {
 pub struct Completion {
     /// Time at which the host sees it, in nanoseconds of virtual time.
     pub done_ns: u64,
-    pub status: Status,
+    pub status: CommandStatus,
 }
 
 #[derive(Debug)]
@@ -155,17 +155,19 @@ impl Drive {
         self.heat.pass(now, self.media.traffic());
         if !self.is_valid(op) {
             let done_ns = now + self.costs.latency + self.costs.host;
-            return Completion { done_ns, status: Status::Invalid };
+            return Completion { done_ns, status: CommandStatus::Invalid };
         }
         let (at, place) = self.links.enter(now);
         let (done, status) = match op.kind {
-            OpKind::Read => (self.read(at, &self.alias.seen_by_memory(op)), Status::Ok),
+            OpKind::Read => (self.read(at, &self.alias.seen_by_memory(op)), CommandStatus::Ok),
             OpKind::Write => self.written(at, op),
             OpKind::Flush => self.flush(at),
             OpKind::Discard if self.alias.is_dropped(op.offset) => {
-                (self.cores.take(at, self.costs.discard), Status::Ok)
+                (self.cores.take(at, self.costs.discard), CommandStatus::Ok)
             }
-            OpKind::Discard => (self.discard(at, &self.alias.seen_by_memory(op)), Status::Ok),
+            OpKind::Discard => {
+                (self.discard(at, &self.alias.seen_by_memory(op)), CommandStatus::Ok)
+            }
         };
         let done = done + self.costs.latency;
         self.links.leave(place, done);
@@ -294,12 +296,12 @@ impl Drive {
         if part && first != last { self.cores.hold(at, self.costs.page_cross) } else { at }
     }
 
-    fn write(&mut self, at: u64, op: &Op) -> (u64, Status) {
+    fn write(&mut self, at: u64, op: &Op) -> (u64, CommandStatus) {
         let bytes = u64::from(op.bytes);
         let at = self.heat.allow(at, bytes);
         let mut ready = self.cores.take(at, self.costs.write);
         if self.worn_out() {
-            return (ready, Status::ReadOnly);
+            return (ready, CommandStatus::ReadOnly);
         }
         self.counters.written_bytes += bytes;
         let (mut from, end) = (op.offset, op.end());
@@ -314,18 +316,18 @@ impl Drive {
             }
             match self.store(done, from, to) {
                 Ok(busy_until) => done = done.max(busy_until),
-                Err(Full) => return (done, Status::ReadOnly),
+                Err(Full) => return (done, CommandStatus::ReadOnly),
             }
             ready = ready.max(admitted);
             from = to;
         }
-        (done, Status::Ok)
+        (done, CommandStatus::Ok)
     }
 
     /// Executes a write, and records its content if enabled.
-    fn written(&mut self, at: u64, op: &Op) -> (u64, Status) {
+    fn written(&mut self, at: u64, op: &Op) -> (u64, CommandStatus) {
         let (done, status) = self.write(at, &self.alias.seen_by_memory(op));
-        if status == Status::Ok {
+        if status == CommandStatus::Ok {
             self.remember_write(op);
         }
         (done, status)
@@ -410,22 +412,22 @@ impl Drive {
 
     /// Programs everything in the write buffer, unless that is unnecessary or ignored. Returns the
     /// time at which it is in flash.
-    fn flush(&mut self, at: u64) -> (u64, Status) {
+    fn flush(&mut self, at: u64) -> (u64, CommandStatus) {
         let mut at = self.cores.take(at, self.costs.write);
         if self.protected || self.flush_ignored {
-            return (at, Status::Ok);
+            return (at, CommandStatus::Ok);
         }
         while let Some(partial) = self.partials.take() {
             at = self.modify(at, partial.lpn);
             if self.put(at, partial.lpn, 1).is_err() {
-                return (at + self.costs.flush, Status::ReadOnly);
+                return (at + self.costs.flush, CommandStatus::ReadOnly);
             }
         }
         let done = match &mut self.translation {
             Translation::Page(page) => page.flush(at, &mut self.media),
             Translation::Au(au) => au.flush(at, &mut self.media),
         };
-        (done.max(self.media.buffer().empty_at()) + self.costs.flush, Status::Ok)
+        (done.max(self.media.buffer().empty_at()) + self.costs.flush, CommandStatus::Ok)
     }
 
     fn discard(&mut self, at: u64, op: &Op) -> u64 {

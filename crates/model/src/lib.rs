@@ -46,7 +46,7 @@ mod vary;
 pub use alias::{AliasKind, AliasSpec};
 pub use content::BlockContent;
 pub use declared::DeclaredSpec;
-pub use drive::{Completion, Drive, Status};
+pub use drive::{CommandStatus, Completion, Drive};
 pub use fault::{FaultKind, FaultSpec, Landing};
 pub use figure::{Figure, Origin, Size};
 pub use health::{LifetimeCounters, ReportedHealth};

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::io;
 
-use model::{Drive, Status};
+use model::{CommandStatus, Drive};
 use rig::errno;
 use workload::{Calls, Op, OpKind, Workload};
 
@@ -105,9 +105,9 @@ impl<'d> Sim<'d> {
         }
         let completion = drive.submit(self.now, &located);
         let result = match completion.status {
-            Status::Ok => i64::from(op.bytes),
-            Status::Invalid => -i64::from(errno::EINVAL),
-            Status::ReadOnly => -i64::from(errno::EROFS),
+            CommandStatus::Ok => i64::from(op.bytes),
+            CommandStatus::Invalid => -i64::from(errno::EINVAL),
+            CommandStatus::ReadOnly => -i64::from(errno::EROFS),
         };
         (completion.done_ns, result)
     }

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
-use model::{BlockContent, Drive, Status};
+use model::{BlockContent, CommandStatus, Drive};
 use record::State;
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 use workload::{Op, OpKind, Region};
@@ -157,7 +157,7 @@ impl Simulator {
             self.drive.submit_unkept(self.now, &op)
         };
         let result = match completion.status {
-            Status::Ok => Ok(()),
+            CommandStatus::Ok => Ok(()),
             _ => Err(rig::errno::error(rig::errno::EIO)),
         };
         match request.way {

@@ -1,6 +1,6 @@
 //! Preparations of a virtual drive. No data are moved; the model determines the time.
 
-use model::{Drive, Status};
+use model::{CommandStatus, Drive};
 use record::State;
 use rig::{Erase, Job, Measurement, Released, Result, RigError, Stage, TargetInfo};
 use workload::{Content, Op, OpKind, Region, Workload};
@@ -141,7 +141,7 @@ impl Simulator {
     pub(super) fn command(&mut self, op: Op) -> Result<()> {
         let completion = self.drive.submit(self.now, &op);
         self.now = self.now.max(completion.done_ns);
-        if completion.status == Status::Ok {
+        if completion.status == CommandStatus::Ok {
             return Ok(());
         }
         Err(io_error(&self.info, op.kind.name(), rig::errno::error(rig::errno::EIO)))

@@ -2,7 +2,7 @@
 
 use crate::common::oracle::large;
 use crate::common::{Bench, MB, mean};
-use model::{BlockContent, Drive, DriveSpec, Status};
+use model::{BlockContent, CommandStatus, Drive, DriveSpec};
 use workload::OpKind::{Discard, Read, Write};
 use workload::{Op, OpKind};
 
@@ -63,13 +63,13 @@ fn bad_commands_are_refused_and_change_nothing() {
         op(Read, 0, 0),
     ];
     for op in bad {
-        assert_eq!(drive.submit(0, &op).status, Status::Invalid, "{op:?}");
+        assert_eq!(drive.submit(0, &op).status, CommandStatus::Invalid, "{op:?}");
     }
     assert_eq!(drive.work().host, 0);
     let formatted = spec("sabrent-sb2130-1t", &[("capacity", "4GiB"), ("format", "4096")]);
     let mut drive = Drive::new(&formatted, 1);
-    assert_eq!(drive.submit(0, &op(Write, 512, 4096)).status, Status::Invalid);
-    assert_eq!(drive.submit(0, &op(Write, 4096, 4096)).status, Status::Ok);
+    assert_eq!(drive.submit(0, &op(Write, 512, 4096)).status, CommandStatus::Invalid);
+    assert_eq!(drive.submit(0, &op(Write, 4096, 4096)).status, CommandStatus::Ok);
 }
 
 #[test]
@@ -82,17 +82,17 @@ fn a_worn_drive_ends_read_only_and_still_reads() {
         let end = drive.submit(now, &op(Write, written % (64 << 20), 65536));
         now = end.done_ns;
         written += 65536;
-        if end.status != Status::Ok || written > 64 << 30 {
+        if end.status != CommandStatus::Ok || written > 64 << 30 {
             break end.status;
         }
     };
-    assert_eq!(status, Status::ReadOnly);
+    assert_eq!(status, CommandStatus::ReadOnly);
     let rated = 20 * (96 << 20);
     assert!((rated / 2..2 * rated).contains(&written), "{written} bytes, rated about {rated}");
     let health = drive.health();
     assert!(health.read_only && health.spare_percent == 0.0, "{health:?}");
     assert!((80.0..120.0).contains(&health.wear_percent), "{health:?}");
-    assert_eq!(drive.submit(now, &op(Read, 0, 65536)).status, Status::Ok);
+    assert_eq!(drive.submit(now, &op(Read, 0, 65536)).status, CommandStatus::Ok);
 }
 
 #[test]
@@ -105,14 +105,14 @@ fn a_worn_card_ends_read_only_and_still_reads() {
         let end = drive.submit(now, &op(Write, written % (64 << 20), 65536));
         now = end.done_ns;
         written += 65536;
-        if end.status != Status::Ok || written > 4 << 30 {
+        if end.status != CommandStatus::Ok || written > 4 << 30 {
             break end.status;
         }
     };
-    assert_eq!(status, Status::ReadOnly);
+    assert_eq!(status, CommandStatus::ReadOnly);
     assert!(drive.health().read_only);
-    assert_eq!(drive.submit(now, &op(Write, 0, 65536)).status, Status::ReadOnly);
-    assert_eq!(drive.submit(now, &op(Read, 0, 65536)).status, Status::Ok);
+    assert_eq!(drive.submit(now, &op(Write, 0, 65536)).status, CommandStatus::ReadOnly);
+    assert_eq!(drive.submit(now, &op(Read, 0, 65536)).status, CommandStatus::Ok);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::common::written::{POLICIES, Written};
-use model::{BlockContent, Drive, DriveSpec, Status};
+use model::{BlockContent, CommandStatus, Drive, DriveSpec};
 use proptest::prelude::*;
 use workload::{Op, OpKind};
 
@@ -106,7 +106,7 @@ impl World {
             _ => Op { kind, offset, bytes },
         };
         let end = self.drive.submit(self.now, &op);
-        assert_eq!(end.status, Status::Ok);
+        assert_eq!(end.status, CommandStatus::Ok);
         assert!(end.done_ns >= self.now, "time runs backwards");
         self.ends.push(end.done_ns);
         self.now += u64::from(n) * 997 % (end.done_ns - self.now + 1);

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use model::ftl::superblock::mix;
-use model::{Drive, DriveSpec, Status};
+use model::{CommandStatus, Drive, DriveSpec};
 use workload::{Op, OpKind};
 
 pub const MB: f64 = 1e6;
@@ -52,7 +52,7 @@ impl Bench {
             }
             let Some(op) = next(self, self.now - start) else { break };
             let end = self.drive.submit(self.now, &op);
-            assert_eq!(end.status, Status::Ok, "{op:?}");
+            assert_eq!(end.status, CommandStatus::Ok, "{op:?}");
             assert!(end.done_ns >= self.now, "time runs backwards");
             seen(&op, end.done_ns);
             flight.push(Reverse(end.done_ns));
@@ -136,7 +136,7 @@ impl Bench {
             let len = (bytes - offset).min(1 << 31) as u32;
             let end =
                 self.drive.submit(self.now, &Op { kind: OpKind::Discard, offset, bytes: len });
-            assert_eq!(end.status, Status::Ok);
+            assert_eq!(end.status, CommandStatus::Ok);
             self.now = end.done_ns;
         }
         self.drive.check();

@@ -1,7 +1,7 @@
 //! Ten drive writes, the first sequential and the others random, and their outcome: stalls, write
 //! amplification and page counts.
 
-use model::{DriveSpec, Status};
+use model::{CommandStatus, DriveSpec};
 use workload::{Op, OpKind};
 
 use super::Bench;
@@ -44,7 +44,7 @@ impl Written {
             let at = if i < units { i } else { bench.below(units) };
             let op = Op { kind: OpKind::Write, offset: at * size, bytes: size as u32 };
             let end = bench.drive.submit(bench.now, &op);
-            refused += u64::from(end.status != Status::Ok);
+            refused += u64::from(end.status != CommandStatus::Ok);
             longest_ns = longest_ns.max(end.done_ns - bench.now);
             bench.now = end.done_ns;
         }
