@@ -51,7 +51,7 @@ pub struct MeasuredCell {
 
 /// A sequential write over the whole fresh drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pass {
+pub struct FillPass {
     /// Block size, bytes.
     pub block: u32,
     pub depth: u32,
@@ -75,7 +75,7 @@ pub struct Observed {
     /// Payload ceiling of the link as reported by the system, bytes per second.
     pub link: Option<f64>,
     /// Whole-drive pass.
-    pub pass: Option<Pass>,
+    pub pass: Option<FillPass>,
     pub cells: Vec<MeasuredCell>,
 }
 
@@ -344,7 +344,7 @@ mod tests {
     fn passes_give_the_cache_and_the_flash() {
         let cache = Some((8e9, 3.2e9, 1.4e9));
         let (average, again) = (1.7e9, Some(2e9));
-        let pass = Pass { block: 1 << 20, depth: 8, average, cache, again };
+        let pass = FillPass { block: 1 << 20, depth: 8, average, cache, again };
         let observed =
             Observed { capacity: 32_000_000_000, pass: Some(pass), ..Observed::default() };
         let Fitted { spec, predictions } = fit(&observed, &DriveSpec::default());

@@ -9,7 +9,7 @@ use methods::names::{
     STATES_READ_FRESH, STATES_READ_RESTORED, SUSTAIN_FRESH, SUSTAIN_FULL, ZONES_ASCENDING,
     ZONES_READ,
 };
-use model::fit::{Before, MeasuredCell, Observed, Pass};
+use model::fit::{Before, FillPass, MeasuredCell, Observed};
 use record::{MetricKey, Order, Run, State, Statistic, TargetKind, Unit};
 use rules::ReachedState;
 use workload::{Mix, Pacing, Workload};
@@ -41,7 +41,7 @@ pub(super) fn observe(name: &str, runs: &[Run]) -> Observed {
 }
 
 /// The passes of `sustain`.
-fn pass(run: &Run) -> Option<Pass> {
+fn pass(run: &Run) -> Option<FillPass> {
     let value = |pass: &str, statistic| {
         run.metric(&MetricKey::parse(pass).with(statistic).to_string())?.value
     };
@@ -52,7 +52,7 @@ fn pass(run: &Run) -> Option<Pass> {
         .filter(|bytes| *bytes < end)
         .zip(value(SUSTAIN_FRESH, Statistic::Inside))
         .zip(value(SUSTAIN_FRESH, Statistic::After));
-    Some(Pass {
+    Some(FillPass {
         block: workload.blocks.max(),
         depth: workload.depth,
         average: value(SUSTAIN_FRESH, Statistic::Average)?,

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use workload::{Op, OpKind, OpStream, Region};
 
-use super::{Before, MeasuredCell, Pass};
+use super::{Before, FillPass, MeasuredCell};
 use crate::drive::Drive;
 use crate::spec::DriveSpec;
 
@@ -49,7 +49,7 @@ pub fn rate(spec: &DriveSpec, cell: &MeasuredCell) -> f64 {
 
 /// Runs the passes on a drive with this description, evaluated over the same stretches as the
 /// measurement.
-pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
+pub fn run_pass(spec: &DriveSpec, pass: &FillPass) -> FillPass {
     let mut stand = Replay { drive: Drive::new(spec, 1), now: 0 };
     let block = pass.block.max(4096);
     let bytes = stand.drive.bytes() / u64::from(block) * u64::from(block);
@@ -69,7 +69,7 @@ pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
     let total = stretches.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     let again = pass.again.map(|_| rate(stretch(0.0, end)));
     let cache = pass.cache.map(|_| (size, rate(stretches[0]), rate(stretches[2])));
-    Pass { average: rate(total), cache, again, ..*pass }
+    FillPass { average: rate(total), cache, again, ..*pass }
 }
 
 fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op> {
