@@ -8,7 +8,7 @@
 //! [`pace`]: PageMapped::pace
 
 use super::collect::victim;
-use super::map::Live;
+use super::map::LiveRun;
 use super::page::{Full, Job, LOW, ONE, PageMapped, Stream};
 use super::{Flash, ProgramCause};
 
@@ -174,7 +174,7 @@ impl PageMapped {
     #[inline]
     fn relocate(
         &mut self,
-        live: Live,
+        live: LiveRun,
         slc: bool,
         at: u64,
         flash: &mut impl Flash,

@@ -10,7 +10,7 @@ use super::side::{CHUNK, MapDirection};
 
 /// A run of live pages: `len` logical pages from `lpn`, stored in the physical pages from `ppn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Live {
+pub struct LiveRun {
     /// First logical page.
     pub lpn: u32,
     /// First physical page.
@@ -106,18 +106,18 @@ impl Map {
 
     /// Adds the live pages among `n` physical ones to `out`.
     #[inline]
-    pub fn live(&self, ppn: u32, n: u32, out: &mut Vec<Live>) {
+    pub fn live(&self, ppn: u32, n: u32, out: &mut Vec<LiveRun>) {
         self.physical.pieces(ppn, n, |ppn, len, lpn| {
             if len == 1 {
                 if self.get(lpn) == Some(ppn) {
-                    out.push(Live { lpn, ppn, len });
+                    out.push(LiveRun { lpn, ppn, len });
                 }
                 return;
             }
             self.logical.pieces(lpn, len, |at, len, held| {
                 let expected = ppn + (at - lpn);
                 if held == expected {
-                    out.push(Live { lpn: at, ppn: expected, len });
+                    out.push(LiveRun { lpn: at, ppn: expected, len });
                 }
             });
         });

@@ -9,7 +9,7 @@
 //! SLC superblocks add up; [`PageMapped::check`] also reads the whole map.
 
 use super::collect::{Draws, Policy};
-use super::map::{Live, Map};
+use super::map::{LiveRun, Map};
 use super::slc::Slc;
 use super::superblock::{FlashLayout, Superblocks, Wear};
 use super::{Flash, ProgramCause};
@@ -105,7 +105,7 @@ pub struct PageMapped {
     pub(super) levelled: u64,
     pub(super) draws: Draws,
     pub(super) work: PageCounts,
-    pub(super) scratch: Vec<Live>,
+    pub(super) scratch: Vec<LiveRun>,
 }
 
 impl PageMapped {
