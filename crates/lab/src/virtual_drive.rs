@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use model::{DriveSpec, Origin};
+use model::{DriveSpec, FigureOrigin};
 use record::State;
 
 use crate::error::{LabError, Result};
@@ -17,7 +17,7 @@ pub(crate) fn described(target: &str, session_seed: u64) -> Option<Result<DriveS
     let spec = target.strip_prefix(PREFIX).map(parse)?;
     Some(spec.map(|spec| {
         let mut spec = varied(spec);
-        if spec.vary.session_seed.from == Origin::Guessed {
+        if spec.vary.session_seed.from == FigureOrigin::Guessed {
             spec.vary.session_seed.value = session_seed;
         }
         spec
@@ -26,7 +26,7 @@ pub(crate) fn described(target: &str, session_seed: u64) -> Option<Result<DriveS
 
 /// The drive with the variation of a run, unless its description sets another.
 pub(crate) fn varied(mut spec: DriveSpec) -> DriveSpec {
-    if spec.vary.amount.from == Origin::Guessed {
+    if spec.vary.amount.from == FigureOrigin::Guessed {
         spec.vary.amount.value = 1.0;
     }
     spec

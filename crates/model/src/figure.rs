@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum FigureOrigin {
     /// Published as a measurement or a specification.
     Published,
     /// Chosen so that the model matches published measurements.
@@ -29,7 +29,7 @@ pub enum Origin {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figure<T> {
     pub value: T,
-    pub from: Origin,
+    pub from: FigureOrigin,
     /// The document or reasoning; empty if not given.
     pub source: String,
 }
@@ -37,7 +37,7 @@ pub struct Figure<T> {
 impl<T> Figure<T> {
     /// A typical value, marked as guessed.
     pub fn guess(value: T) -> Figure<T> {
-        Figure { value, from: Origin::Guessed, source: String::new() }
+        Figure { value, from: FigureOrigin::Guessed, source: String::new() }
     }
 }
 
@@ -54,7 +54,7 @@ impl<T> Deref for Figure<T> {
 struct Marked<T> {
     value: T,
     #[serde(default)]
-    from: Origin,
+    from: FigureOrigin,
     #[serde(default)]
     source: String,
 }

@@ -16,7 +16,7 @@ use workload::{OpKind, Workload};
 
 use self::probe::*;
 use self::replay::{rate, run_pass};
-use crate::figure::{Figure, Origin, Size};
+use crate::figure::{Figure, FigureOrigin, Size};
 use crate::spec::{DriveSpec, LinkSpec};
 
 /// Numbers of dies tried.
@@ -106,7 +106,7 @@ pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
     if observed.capacity > 0 {
         let source = "as reported by the drive".to_string();
         let value = Size(observed.capacity);
-        spec.capacity = Figure { value, from: Origin::Given, source };
+        spec.capacity = Figure { value, from: FigureOrigin::Given, source };
     }
     fit_link(&mut spec, observed);
     fit_cells(&mut spec, observed);
@@ -300,7 +300,7 @@ fn mark(table: &mut Table, source: &str) {
 }
 
 fn put<T>(figure: &mut Figure<T>, value: T, source: &str) {
-    *figure = Figure { value, from: Origin::Fitted, source: source.to_string() };
+    *figure = Figure { value, from: FigureOrigin::Fitted, source: source.to_string() };
 }
 
 /// Rounds to four significant digits, the precision of the measurements.

@@ -48,7 +48,7 @@ pub use content::BlockContent;
 pub use declared::DeclaredSpec;
 pub use drive::{CommandStatus, Completion, Drive};
 pub use fault::{FaultKind, FaultSpec, Landing};
-pub use figure::{Figure, Origin, Size};
+pub use figure::{Figure, FigureOrigin, Size};
 pub use health::{LifetimeCounters, ReportedHealth};
 pub use hosts::HOSTS;
 pub use link::{BUSES, bus};

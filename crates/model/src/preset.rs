@@ -5,7 +5,7 @@ use serde::Serialize;
 use toml::{Table, Value};
 use workload::units;
 
-use crate::figure::{Figure, Origin};
+use crate::figure::{Figure, FigureOrigin};
 use crate::link::{BUSES, bus};
 use crate::ranges;
 use crate::shape::Shape;
@@ -136,7 +136,8 @@ impl DriveSpec {
     fn overridden(&self, key: &str, value: &str) -> Result<DriveSpec, String> {
         let mut spec = self.clone();
         if key == "link" {
-            let bus = Figure { value: value.into(), from: Origin::Given, source: String::new() };
+            let bus =
+                Figure { value: value.into(), from: FigureOrigin::Given, source: String::new() };
             spec.link.insert(0, LinkSpec { bus, ..LinkSpec::default() });
             return Ok(spec);
         }
@@ -385,7 +386,7 @@ mod tests {
             [("capacity", "64GB"), ("op", "28%"), ("nand.dies", "4"), ("temperature", "40")];
         let spec = spec.with_overrides(&pairs).expect("known");
         assert_eq!((spec.capacity.0, *spec.op, *spec.nand.dies), (64_000_000_000, 0.28, 4));
-        assert_eq!((*spec.heat.ambient_c, spec.heat.ambient_c.from), (40.0, Origin::Given));
+        assert_eq!((*spec.heat.ambient_c, spec.heat.ambient_c.from), (40.0, FigureOrigin::Given));
         let spec = spec.with_overrides(&[("link", "pcie-2x1")]).expect("known");
         assert_eq!(*spec.link[0].bus, "pcie-2x1");
     }
@@ -397,7 +398,7 @@ mod tests {
         let behind = with("riscos-cm4").expect("a host");
         assert_eq!(
             (*behind.host.command_us, behind.host.command_us.from),
-            (1500.0, Origin::Fitted)
+            (1500.0, FigureOrigin::Fitted)
         );
         let buses: Vec<&str> = behind.link.iter().map(|link| link.bus.as_str()).collect();
         assert_eq!(buses, ["pcie-2x1", "pcie-3x4"]);
@@ -429,7 +430,10 @@ mod tests {
         let drive = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
         let with = |key, value| drive.with_overrides(&[(key, value)]).map_err(|e| e.to_string());
         let slower = with("link.0.bus", "pcie-2x1").expect("its link");
-        assert_eq!((&**slower.link[0].bus, slower.link[0].bus.from), ("pcie-2x1", Origin::Given));
+        assert_eq!(
+            (&**slower.link[0].bus, slower.link[0].bus.from),
+            ("pcie-2x1", FigureOrigin::Given)
+        );
         assert_eq!(*with("depth", "2").expect("its depth").link[0].depth, 2);
         let error = with("link.0.bus", "x").expect_err("no bus");
         assert!(error.starts_with("link.bus: 'x' is not one of"), "{error}");
