@@ -82,10 +82,10 @@ pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
         Reading::Metric(name) => run.metric(name)?.value,
         Reading::Elapsed { elapsed } => elapsed
             .iter()
-            .map(|name| Some(TimeSeries::from_run(run, name)?.time_at(1.0) * 1e9))
+            .map(|name| Some(ByteSeries::from_run(run, name)?.time_at(1.0) * 1e9))
             .sum(),
         Reading::TimeSeries { series, take, phase, from, to } => {
-            let series = TimeSeries::from_run(run, series)?;
+            let series = ByteSeries::from_run(run, series)?;
             match take {
                 Take::PhaseBytes => series.phase(*phase).map(|(a, b)| (b - a) * series.bytes()),
                 Take::PhaseRate => series.phase(*phase).map(|(a, b)| series.rate(a, b)),
@@ -93,14 +93,14 @@ pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
             }
         }
         Reading::Ratio { ratio: [above, below], take, from, to } => {
-            let take_of = |name| take_from(&TimeSeries::from_run(run, name)?, *take, *from, *to);
+            let take_of = |name| take_from(&ByteSeries::from_run(run, name)?, *take, *from, *to);
             Some(take_of(above)? / take_of(below)?)
         }
     }
 }
 
 /// `None` for phases, whose ends are detected rather than given.
-fn take_from(series: &TimeSeries, take: Take, from: f64, to: f64) -> Option<f64> {
+fn take_from(series: &ByteSeries, take: Take, from: f64, to: f64) -> Option<f64> {
     let parts = series.parts(PARTS, from, to);
     let (slowest, fastest) =
         parts.iter().fold((f64::MAX, 0f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
@@ -115,19 +115,19 @@ fn take_from(series: &TimeSeries, take: Take, from: f64, to: f64) -> Option<f64>
 }
 
 /// Bytes over time, from one execution of a workload.
-pub struct TimeSeries {
+pub struct ByteSeries {
     /// Bytes done and seconds elapsed at the end of each interval, beginning at (0, 0).
     points: Vec<(f64, f64)>,
 }
 
-impl TimeSeries {
+impl ByteSeries {
     /// The first execution of a workload in a record.
-    pub fn from_run(run: &Run, workload: &str) -> Option<TimeSeries> {
+    pub fn from_run(run: &Run, workload: &str) -> Option<ByteSeries> {
         let series = run.series.iter().find(|series| series.name == workload)?;
-        TimeSeries::from_series(series)
+        ByteSeries::from_series(series)
     }
 
-    fn from_series(series: &Series) -> Option<TimeSeries> {
+    fn from_series(series: &Series) -> Option<ByteSeries> {
         let sides: Vec<&Column> =
             ["read", "write"].into_iter().filter_map(|side| series.column(side)).collect();
         let mut points = vec![(0.0, 0.0)];
@@ -139,7 +139,7 @@ impl TimeSeries {
             last = t_s;
             points.push((bytes, t_s));
         }
-        (bytes > 0.0).then_some(TimeSeries { points })
+        (bytes > 0.0).then_some(ByteSeries { points })
     }
 
     /// The total of its bytes.
@@ -183,13 +183,13 @@ mod tests {
     use super::*;
 
     /// A time series with one second at each of these rates.
-    fn time_series(rates: &[f64]) -> TimeSeries {
+    fn time_series(rates: &[f64]) -> ByteSeries {
         let mut series = Series::new("w", 0, 0);
         for (i, rate) in rates.iter().enumerate() {
             let t_ns = (i as u64 + 1) * 1_000_000_000;
             series.push(t_ns, &[("write", record::Unit::BytesPerSecond, Some(*rate))]);
         }
-        TimeSeries::from_series(&series).expect("it has bytes")
+        ByteSeries::from_series(&series).expect("it has bytes")
     }
 
     #[test]

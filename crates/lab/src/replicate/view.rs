@@ -11,7 +11,7 @@ use super::headline;
 use super::question::Answered;
 use super::reading::Compared;
 use super::repeated::{Done, Repeated};
-use super::time_series::{Reading, Take, TimeSeries};
+use super::time_series::{ByteSeries, Reading, Take};
 use super::unit::Unit as PublishedUnit;
 use crate::error::Result;
 
@@ -72,7 +72,7 @@ impl Repeated<'_> {
     /// A workload's rate by fraction of its bytes, and the range of the rate.
     fn sketched(&self, name: &str) -> Option<(String, Drawing, String)> {
         let (experiment, workload) = name.split_once('/')?;
-        let rates = TimeSeries::from_run(self.run_of(experiment)?, workload)?;
+        let rates = ByteSeries::from_run(self.run_of(experiment)?, workload)?;
         let rates = rates.parts(SKETCH_COLUMNS, 0.0, 1.0);
         let low = rates.iter().copied().fold(f64::MAX, f64::min);
         let high = rates.iter().copied().fold(0.0, f64::max);
@@ -87,7 +87,7 @@ impl Repeated<'_> {
         let mut chart = Chart::lines(title, Axis::ShareOfBytes, Unit::BytesPerSecond);
         for name in names {
             let Some((experiment, workload)) = name.split_once('/') else { continue };
-            let rates = self.run_of(experiment).and_then(|run| TimeSeries::from_run(run, workload));
+            let rates = self.run_of(experiment).and_then(|run| ByteSeries::from_run(run, workload));
             let Some(rates) = rates else { continue };
             let mut series = Series::new(name.as_str(), 0, 0);
             for (percent, rate) in (1u64..).zip(rates.parts(PARTS, 0.0, 1.0)) {
