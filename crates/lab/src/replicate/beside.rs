@@ -21,7 +21,7 @@ pub struct StepFigure {
     pub unit: Unit,
     /// Published figures, by their paths in `published/figures`.
     #[serde(default, deserialize_with = "published_figures")]
-    pub of: Vec<Published>,
+    pub of: Vec<PublishedRange>,
     /// The description of all published figures together, if they are shown as one range.
     #[serde(default)]
     pub range: Option<String>,
@@ -29,7 +29,7 @@ pub struct StepFigure {
 
 /// A published figure, or the range of several, in the record's unit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Published {
+pub struct PublishedRange {
     /// The value, or the lower end of a range.
     pub low: f64,
     /// The value, or the upper end of a range.
@@ -38,7 +38,7 @@ pub struct Published {
     pub source: String,
 }
 
-fn published_figures<'de, D>(data: D) -> Result<Vec<Published>, D::Error>
+fn published_figures<'de, D>(data: D) -> Result<Vec<PublishedRange>, D::Error>
 where
     D: serde::Deserializer<'de>,
 {
@@ -47,7 +47,7 @@ where
 }
 
 /// The figure at a path such as `000/ramfs/hd-read`.
-fn published_at(path: &str) -> Result<Published, String> {
+fn published_at(path: &str) -> Result<PublishedRange, String> {
     let (figure, _) = published::figure(path)?;
     let scale = figure.scale().1;
     let entry = path.rsplit_once('/').map_or(path, |(entry, _)| entry);
@@ -55,7 +55,7 @@ fn published_at(path: &str) -> Result<Published, String> {
     let drive = run.target.drive.as_ref().and_then(|drive| drive.model.clone());
     let source: Vec<String> = [drive, run.environment.os].into_iter().flatten().collect();
     let (low, high) = (figure.value * scale, figure.to.unwrap_or(figure.value) * scale);
-    Ok(Published { low, high, source: source.join(", ") })
+    Ok(PublishedRange { low, high, source: source.join(", ") })
 }
 
 impl StepFigure {
@@ -67,11 +67,11 @@ impl StepFigure {
     }
 
     /// The published figures, or their range as one.
-    pub fn published(&self) -> Vec<Published> {
+    pub fn published(&self) -> Vec<PublishedRange> {
         let Some(source) = self.range.clone() else { return self.of.clone() };
         let low = self.of.iter().map(|p| p.low).fold(f64::INFINITY, f64::min);
         let high = self.of.iter().map(|p| p.high).fold(f64::NEG_INFINITY, f64::max);
-        vec![Published { low, high, source }]
+        vec![PublishedRange { low, high, source }]
     }
 }
 

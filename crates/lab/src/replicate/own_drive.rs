@@ -4,7 +4,7 @@
 use report::replication::{self as shown, BesideFigure};
 use serde_json::{Value, json};
 
-use super::beside::{Published, StepFigure, figures};
+use super::beside::{PublishedRange, StepFigure, figures};
 use super::document::Document;
 use super::here::Done;
 use super::reading::difference;
@@ -60,7 +60,7 @@ impl<'a> Beside<'a> {
 fn shown_figure(figure: &StepFigure, here: f64) -> BesideFigure {
     let (unit, scale) = figure.unit.name_and_scale();
     let scaled = |value: f64| number(value / scale);
-    let published = |published: Published| shown::Published {
+    let published = |published: PublishedRange| shown::Published {
         value: if published.low < published.high {
             format!("{}-{}", scaled(published.low), scaled(published.high))
         } else {
@@ -97,7 +97,7 @@ fn json_figure(figure: &StepFigure, here: f64) -> Value {
 }
 
 /// The difference from the published figure, or from the nearer end of a range: `+12%`, `3.4x`.
-fn off(here: f64, published: &Published) -> String {
+fn off(here: f64, published: &PublishedRange) -> String {
     let share = difference(here, published.low, Some(published.high));
     match 1.0 + share {
         _ if share == 0.0 => "within".to_string(),
@@ -114,12 +114,12 @@ mod tests {
 
     #[test]
     fn differences_are_percentages_or_factors() {
-        let one = |value: f64| Published { low: value, high: value, source: String::new() };
+        let one = |value: f64| PublishedRange { low: value, high: value, source: String::new() };
         let said =
             [(120.0, one(100.0)), (50.0, one(100.0)), (340.0, one(100.0)), (20.0, one(100.0))];
         let said = said.map(|(here, published)| off(here, &published));
         assert_eq!(said, ["+20%", "-50%", "3.4x", "0.20x"]);
-        let range = Published { low: 10.0, high: 20.0, source: String::new() };
+        let range = PublishedRange { low: 10.0, high: 20.0, source: String::new() };
         assert_eq!([off(15.0, &range), off(30.0, &range)], ["within", "+50%"]);
     }
 }
