@@ -29,7 +29,7 @@ pub struct Elapsed {
 
 /// The conclusion of a protocol.
 #[derive(Debug, Serialize)]
-pub struct Conclusion {
+pub struct ProtocolConclusion {
     /// All completed measurements.
     pub elapsed: Vec<Elapsed>,
     /// The comparison of the two sides, step by step.
@@ -40,12 +40,16 @@ pub struct Conclusion {
 
 /// Concludes one execution of a protocol from its records in the store at this path, or the default
 /// one.
-pub fn conclude(protocol: &Protocol, store: Option<&Path>, began: &str) -> Result<Conclusion> {
+pub fn conclude(
+    protocol: &Protocol,
+    store: Option<&Path>,
+    began: &str,
+) -> Result<ProtocolConclusion> {
     let mut runs = records(store, protocol, Some(began))?;
     runs.retain(|(_, run)| run.complete);
     let elapsed = runs.iter().map(|(part, run)| elapsed(part, run)).collect();
     let [a, b] = protocol.sides.as_slice() else {
-        return Ok(Conclusion { elapsed, sentences: Vec::new(), confounders: Vec::new() });
+        return Ok(ProtocolConclusion { elapsed, sentences: Vec::new(), confounders: Vec::new() });
     };
     let mut sentences = Vec::new();
     for (in_a, in_b) in protocol.on_side(a).zip(protocol.on_side(b)) {
@@ -65,7 +69,7 @@ pub fn conclude(protocol: &Protocol, store: Option<&Path>, began: &str) -> Resul
             sentences.extend(comparisons.into_iter().map(|c| format!("{pair}: {}", c.sentence)));
         }
     }
-    Ok(Conclusion { elapsed, sentences, confounders: confounders(a, b, &runs) })
+    Ok(ProtocolConclusion { elapsed, sentences, confounders: confounders(a, b, &runs) })
 }
 
 fn elapsed(part: &PartOf, run: &Record) -> Elapsed {

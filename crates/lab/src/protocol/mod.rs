@@ -18,7 +18,7 @@ use script::Options;
 use crate::error::{LabError, Result};
 
 pub use self::answers::Answers;
-pub use self::conclude::{Conclusion, Elapsed, conclude};
+pub use self::conclude::{Elapsed, ProtocolConclusion, conclude};
 pub use self::parse::parse;
 pub use self::plan::PlannedItem;
 pub use self::progress::{Item, Next, Progress};

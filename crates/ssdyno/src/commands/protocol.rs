@@ -7,7 +7,8 @@
 use std::io::{IsTerminal, Write, stderr, stdin};
 
 use lab::protocol::{
-    Answers, Ask, Conclusion, Item, Next, PlannedItem, Preparing, Progress, Protocol, ProtocolRun,
+    Answers, Ask, Item, Next, PlannedItem, Preparing, Progress, Protocol, ProtocolConclusion,
+    ProtocolRun,
 };
 use lab::{LabError, Recorded, Request, protocol};
 use record::Plan;
@@ -258,7 +259,7 @@ fn preparing(step: Preparing) -> String {
 }
 
 /// The conclusion of a protocol as text.
-fn concluded(protocol: &Protocol, conclusion: &Conclusion) -> String {
+fn concluded(protocol: &Protocol, conclusion: &ProtocolConclusion) -> String {
     let style = screen::style();
     let right = Align::Right;
     let mut table = Table::new(&[Align::Left, right, Align::Left, right, right]);
