@@ -25,7 +25,7 @@ pub struct Measurements {
 
 /// A fitted description.
 #[derive(Clone, Debug)]
-pub struct Fitted {
+pub struct FitReport {
     /// Parameters determined by the records.
     pub decided: Vec<FigureLine>,
     /// Parameters taken from the base.
@@ -57,7 +57,7 @@ impl Measurements {
 
     /// Fits a description, starting from the virtual drive `base` or, without it, a plain NVMe
     /// drive. Can take minutes, because random writes on a full drive are simulated many times.
-    pub fn fit(&self, base: Option<&str>) -> Result<Fitted> {
+    pub fn fit(&self, base: Option<&str>) -> Result<FitReport> {
         let base = base.map_or_else(
             || Ok(DriveSpec { name: "a plain NVMe drive".into(), ..DriveSpec::default() }),
             virtual_drive::named,
@@ -70,6 +70,6 @@ impl Measurements {
         let figures = fitted.spec.figures().into_iter();
         let (decided, undetermined) = figures.partition(|figure| figure.from != "guessed");
         let toml = file::text(&fitted.spec);
-        Ok(Fitted { decided, undetermined, predictions: fitted.predictions, toml })
+        Ok(FitReport { decided, undetermined, predictions: fitted.predictions, toml })
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use lab::fit::{Fitted, HEAD, Measurements, Prediction};
+use lab::fit::{FitReport, HEAD, Measurements, Prediction};
 use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use serde_json::json;
@@ -45,7 +45,7 @@ pub fn run(args: &FitArgs) -> Result {
     })
 }
 
-fn as_text(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
+fn as_text(fitted: &FitReport, args: &FitArgs, style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
     table.heading(["figure", "value", "determined by"]);
     for figure in &fitted.decided {
@@ -96,7 +96,7 @@ fn predictions(predictions: &[Prediction], style: &Style) -> String {
     table.render(style)
 }
 
-fn as_json(fitted: &Fitted) -> Result<String> {
+fn as_json(fitted: &FitReport) -> Result<String> {
     let predictions: Vec<_> = fitted
         .predictions
         .iter()
