@@ -22,7 +22,7 @@ mod view;
 
 pub use self::document::{Document, Experiment, parse};
 pub use self::imported::imported;
-pub use self::own_drive::Beside;
+pub use self::own_drive::OwnDriveSteps;
 pub use self::repeated::{Done, Repeated};
 use crate::error::{LabError, Result};
 use crate::request::TargetRequest;

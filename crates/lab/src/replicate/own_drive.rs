@@ -11,7 +11,7 @@ use super::reading::difference;
 use super::view::number;
 
 /// A document's own steps, run on a target.
-pub struct Beside<'a> {
+pub struct OwnDriveSteps<'a> {
     /// Name of the document.
     pub name: &'a str,
     pub document: &'a Document,
@@ -23,7 +23,7 @@ pub struct Beside<'a> {
     pub left_out: &'a [String],
 }
 
-impl<'a> Beside<'a> {
+impl<'a> OwnDriveSteps<'a> {
     fn figures(&self) -> impl Iterator<Item = (&'a StepFigure, f64)> {
         figures(&self.document.beside, self.done).into_iter()
     }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use lab::fio::Permissions;
 use lab::replicate::here::{self, Done, HereStep};
-use lab::replicate::{Beside, Document};
+use lab::replicate::{Document, OwnDriveSteps};
 use lab::{Options, Recorded, Request, TargetRequest, Work};
 
 use crate::cli::{HereArgs, OutputArgs, ReplicateArgs};
@@ -58,7 +58,7 @@ fn conclude(
 ) -> Result {
     let (done, left_out, ended) = results;
     let target = &runner.request.target.spec;
-    let beside = Beside { name, document, target, done: &done, left_out: &left_out };
+    let beside = OwnDriveSteps { name, document, target, done: &done, left_out: &left_out };
     let text = if runner.args.json {
         present::json(&beside.json())?
     } else {
