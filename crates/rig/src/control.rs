@@ -10,7 +10,7 @@ use crate::{JobSeen, Logged};
 
 /// How a job continues after a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ruling {
+pub enum Continuation {
     /// As before.
     GoOn,
     /// With this queue depth, once the operations in flight have completed.
@@ -37,7 +37,7 @@ pub trait JobControl: Send + Sync {
 
     /// An operation completed after `service_ns`, `now_ns` after the job began. Operations in
     /// flight while a ruling takes effect are not reported.
-    fn completed(&mut self, op: &Op, service_ns: u64, now_ns: u64) -> Ruling;
+    fn completed(&mut self, op: &Op, service_ns: u64, now_ns: u64) -> Continuation;
 
     /// An operation failed: `result` is a negative error number, or the bytes of a short transfer.
     /// If it returns `true`, the error does not count towards the limit that ends the job.

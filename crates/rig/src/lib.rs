@@ -24,7 +24,7 @@ mod stall;
 
 pub use blocks::{BlockDone, BlockRequest, BlockWay, Blocks};
 pub use command::{CommandRun, Exit};
-pub use control::{IntervalObserver, JobControl, Ruling};
+pub use control::{Continuation, IntervalObserver, JobControl};
 pub use errno::error_name;
 pub use event::{Event, Interval, Observer, Pass, Returning};
 pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files, Filling};

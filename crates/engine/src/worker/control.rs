@@ -3,7 +3,7 @@
 
 use std::io;
 
-use rig::{JobControl, Ruling, StopReason};
+use rig::{Continuation, JobControl, StopReason};
 use workload::Op;
 
 use super::Worker;
@@ -17,7 +17,7 @@ pub(super) struct Control {
     by: Option<Box<dyn JobControl>>,
     /// Whether the control wants to see completions.
     watches: bool,
-    ruling: Ruling,
+    ruling: Continuation,
     /// Whether too many operations have failed.
     gave_up: bool,
 }
@@ -25,7 +25,7 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(by: Option<Box<dyn JobControl>>) -> Control {
         let watches = by.as_ref().is_some_and(|control| control.watches());
-        Control { by, watches, ruling: Ruling::GoOn, gave_up: false }
+        Control { by, watches, ruling: Continuation::GoOn, gave_up: false }
     }
 
     /// Whether the job was given up.
@@ -49,12 +49,12 @@ impl<B: Backend> Worker<'_, B> {
     /// Passes a completion to the control, unless a ruling is pending.
     pub(super) fn show(&mut self, op: &Op, service_ns: u64, now: u64) {
         let Some(control) = &mut self.control.by else { return };
-        if self.control.ruling != Ruling::GoOn {
+        if self.control.ruling != Continuation::GoOn {
             return;
         }
         let ruling = control.completed(op, service_ns, now);
         self.control.ruling = ruling;
-        self.called |= ruling != Ruling::GoOn;
+        self.called |= ruling != Continuation::GoOn;
     }
 
     /// Whether the control forgives a failure.
@@ -74,23 +74,23 @@ impl<B: Backend> Worker<'_, B> {
         self.called = false;
         match self.control.ruling {
             _ if self.control.gave_up => Phase::Drain(StopReason::Errors),
-            Ruling::GoOn => Phase::Issue,
-            Ruling::End => Phase::Drain(StopReason::Amount),
-            Ruling::Fail => Phase::Drain(StopReason::Errors),
-            ruling @ (Ruling::Depth(_) | Ruling::Reset) => Phase::Settle(ruling),
+            Continuation::GoOn => Phase::Issue,
+            Continuation::End => Phase::Drain(StopReason::Amount),
+            Continuation::Fail => Phase::Drain(StopReason::Errors),
+            ruling @ (Continuation::Depth(_) | Continuation::Reset) => Phase::Settle(ruling),
         }
     }
 
     /// Applies a ruling once the operations in flight have completed.
-    pub(super) fn settle(&mut self, ruling: Ruling, horizon: u64) -> io::Result<Option<u64>> {
+    pub(super) fn settle(&mut self, ruling: Continuation, horizon: u64) -> io::Result<Option<u64>> {
         if let Some(at) = self.drain(horizon)? {
             return Ok(Some(at));
         }
-        self.control.ruling = Ruling::GoOn;
+        self.control.ruling = Continuation::GoOn;
         self.phase = Phase::Issue;
         match ruling {
             _ if self.control.gave_up => self.phase = Phase::Drain(StopReason::Errors),
-            Ruling::Depth(depth) => self.open_slots(depth),
+            Continuation::Depth(depth) => self.open_slots(depth),
             _ => self.restart(),
         }
         Ok(None)

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use rig::{Ruling, StopReason};
+use rig::{Continuation, StopReason};
 use workload::{After, Closed, Op, Pace};
 
 use super::{Limits, Worker};
@@ -18,7 +18,7 @@ pub(super) enum Phase {
     /// Issues the operations of a part.
     Issue,
     /// Waits for the operations in flight, then applies a ruling.
-    Settle(Ruling),
+    Settle(Continuation),
     /// Waits for the operations in flight, then ends the part for this reason.
     Drain(StopReason),
     /// Flushes each file, starting with the last of these addresses. Then the job ends, or the last

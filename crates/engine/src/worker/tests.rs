@@ -3,7 +3,7 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
-use rig::{Job, JobControl, Ruling};
+use rig::{Continuation, Job, JobControl};
 use workload::{Closed, Content, Mix, OpKind, Pattern, Region, Stop};
 
 use super::paced::paced;
@@ -264,7 +264,7 @@ impl JobControl for Blind {
         false
     }
 
-    fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Ruling {
+    fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Continuation {
         panic!("not requested")
     }
 }

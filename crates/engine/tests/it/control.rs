@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use engine::{FileSet, Machine, Permissions, RigOptions};
 use rig::{
-    BackendKind, Event, FilePlan, FileUse, Files, IntervalObserver, Issue, Job, JobControl,
-    JobResult, JobSeen, OpenFlags, Rig, Ruling, Stage, StopReason,
+    BackendKind, Continuation, Event, FilePlan, FileUse, Files, IntervalObserver, Issue, Job,
+    JobControl, JobResult, JobSeen, OpenFlags, Rig, Stage, StopReason,
 };
 use workload::{BATCH_MAX, Caching, Mix, Op, OpKind, Pattern, Region, Source, Stop, Workload};
 
@@ -82,13 +82,13 @@ fn perform(jobs: Vec<Job>, observer: Option<&mut dyn IntervalObserver>) -> Vec<J
 struct Script {
     first: Option<u32>,
     seen: Arc<Mutex<u64>>,
-    says: fn(u64) -> Ruling,
+    says: fn(u64) -> Continuation,
 }
 
 impl Script {
     fn asked(
         first: Option<u32>,
-        says: fn(u64) -> Ruling,
+        says: fn(u64) -> Continuation,
     ) -> (Box<dyn JobControl>, Arc<Mutex<u64>>) {
         let seen = Arc::new(Mutex::new(0));
         (Box::new(Script { first, seen: Arc::clone(&seen), says }), seen)
@@ -100,7 +100,7 @@ impl JobControl for Script {
         self.first
     }
 
-    fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Ruling {
+    fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Continuation {
         let mut seen = self.seen.lock().expect("not poisoned");
         *seen += 1;
         (self.says)(*seen)
@@ -115,10 +115,10 @@ fn reads(job: &JobResult) -> u64 {
 fn a_control_ends_a_job_as_done_or_as_failed() {
     for (says, stop) in [
         (
-            (|n| if n == 100 { Ruling::End } else { Ruling::GoOn }) as fn(u64) -> _,
+            (|n| if n == 100 { Continuation::End } else { Continuation::GoOn }) as fn(u64) -> _,
             StopReason::Amount,
         ),
-        (|n| if n == 100 { Ruling::Fail } else { Ruling::GoOn }, StopReason::Errors),
+        (|n| if n == 100 { Continuation::Fail } else { Continuation::GoOn }, StopReason::Errors),
     ] {
         let (control, seen) = Script::asked(None, says);
         let jobs = perform(vec![job(Same(OpKind::Read, None), None, 1, Some(control))], None);
@@ -132,9 +132,9 @@ fn a_control_ends_a_job_as_done_or_as_failed() {
 fn the_control_sets_the_depth() {
     // Depth 1, then 4, then 2.
     let (control, _) = Script::asked(Some(1), |n| match n {
-        100 => Ruling::Depth(4),
-        300 => Ruling::Depth(2),
-        _ => Ruling::GoOn,
+        100 => Continuation::Depth(4),
+        300 => Continuation::Depth(2),
+        _ => Continuation::GoOn,
     });
     let source = Same(OpKind::Read, Some(1000));
     let jobs = perform(vec![job(source, None, 64, Some(control))], None);
@@ -146,7 +146,8 @@ fn the_control_sets_the_depth() {
 
 #[test]
 fn a_reset_drops_earlier_counts() {
-    let (control, _) = Script::asked(None, |n| if n == 900 { Ruling::Reset } else { Ruling::GoOn });
+    let (control, _) =
+        Script::asked(None, |n| if n == 900 { Continuation::Reset } else { Continuation::GoOn });
     let source = Same(OpKind::Read, Some(1000));
     let jobs = perform(vec![job(source, None, 1, Some(control))], None);
     assert_eq!(reads(&jobs[0]), 100);
@@ -160,8 +161,8 @@ fn a_reset_drops_earlier_counts() {
 struct Lenient(u64);
 
 impl JobControl for Lenient {
-    fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Ruling {
-        Ruling::GoOn
+    fn completed(&mut self, _op: &Op, _service_ns: u64, _now_ns: u64) -> Continuation {
+        Continuation::GoOn
     }
 
     fn forgives(&mut self, _op: &Op, result: i64) -> bool {

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rig::{JobControl, Ruling, errno};
+use rig::{Continuation, JobControl, errno};
 use workload::{Op, OpKind};
 
 use super::least::Least;
@@ -70,9 +70,9 @@ impl JobRules {
         change(&mut self.judgement.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn fail(&self, error: i32, why: String) -> Ruling {
+    fn fail(&self, error: i32, why: String) -> Continuation {
         self.note(|judgement| judgement.failed = Some((error, why)));
-        Ruling::Fail
+        Continuation::Fail
     }
 
     fn reset(&mut self, now_ns: u64) {
@@ -85,7 +85,7 @@ impl JobRules {
         }
     }
 
-    fn too_slow(&self, op: &Op, service_ns: u64, limit: u64) -> Ruling {
+    fn too_slow(&self, op: &Op, service_ns: u64, limit: u64) -> Continuation {
         let why = format!(
             "latency of {service_ns} nsec exceeds specified max ({limit} nsec): {} {} {}",
             op.kind.name(),
@@ -106,17 +106,17 @@ impl JobControl for JobRules {
         limited || self.ramp_bytes > 0 || self.least.is_some() || self.search.is_some()
     }
 
-    fn completed(&mut self, op: &Op, service_ns: u64, now_ns: u64) -> Ruling {
+    fn completed(&mut self, op: &Op, service_ns: u64, now_ns: u64) -> Continuation {
         let Some(kind) = direction(op.kind).filter(|_| now_ns >= self.ramp_ns) else {
-            return Ruling::GoOn;
+            return Continuation::GoOn;
         };
         if self.ramp_bytes > 0 {
             self.ramp_bytes = self.ramp_bytes.saturating_sub(u64::from(op.bytes));
             if self.ramp_bytes > 0 {
-                return Ruling::GoOn;
+                return Continuation::GoOn;
             }
             self.reset(now_ns);
-            return Ruling::Reset;
+            return Continuation::Reset;
         }
         if let Some(limit) = self.latency_ns_max.each()[kind].filter(|limit| service_ns > *limit) {
             return self.too_slow(op, service_ns, limit);
@@ -124,7 +124,7 @@ impl JobControl for JobRules {
         if let Some(why) = self.least.as_mut().and_then(|l| l.missed(kind, op.bytes, now_ns)) {
             return self.fail(errno::EIO, why);
         }
-        let Some(search) = &mut self.search else { return Ruling::GoOn };
+        let Some(search) = &mut self.search else { return Continuation::GoOn };
         let ruling = search.completed(service_ns, now_ns);
         let depth = search.depth();
         match ruling {
@@ -133,7 +133,7 @@ impl JobControl for JobRules {
                 self.too_slow(op, service_ns, limit)
             }
             Some(ruling) => {
-                if ruling != Ruling::GoOn {
+                if ruling != Continuation::GoOn {
                     self.note(|judgement| judgement.depth = Some(depth));
                 }
                 ruling

@@ -6,7 +6,7 @@
 //! depth unchanged ends the search. The depth never falls below the deepest success (asserted). Statistics are reset, and the next successful window is the
 //! result. With `latency_run`, the search never ends but keeps adjusting.
 
-use rig::Ruling;
+use rig::Continuation;
 
 use crate::LatencyTarget;
 
@@ -67,7 +67,7 @@ impl Search {
     }
 
     /// Handles a completion. `None`: the latency cannot be met at all.
-    pub(super) fn completed(&mut self, service_ns: u64, now_ns: u64) -> Option<Ruling> {
+    pub(super) fn completed(&mut self, service_ns: u64, now_ns: u64) -> Option<Continuation> {
         self.seen += 1;
         if service_ns > self.target_ns {
             self.failed += 1;
@@ -77,17 +77,17 @@ impl Search {
             }
         }
         if now_ns.saturating_sub(self.began_ns) < self.window_ns {
-            return Some(Ruling::GoOn);
+            return Some(Continuation::GoOn);
         }
         let percent_in_time = (self.seen - self.failed) as f64 * 100.0 / self.seen as f64;
         if percent_in_time >= self.percentile {
             Some(self.deeper(now_ns))
         } else {
-            Some(self.shallower(now_ns).unwrap_or(Ruling::GoOn))
+            Some(self.shallower(now_ns).unwrap_or(Continuation::GoOn))
         }
     }
 
-    fn shallower(&mut self, now_ns: u64) -> Option<Ruling> {
+    fn shallower(&mut self, now_ns: u64) -> Option<Continuation> {
         if self.depth == 1 {
             return None;
         }
@@ -98,10 +98,10 @@ impl Search {
         self.depth = ((self.depth + self.low) / 2).max(1);
         self.stable = 0;
         self.new_window(now_ns);
-        Some(Ruling::Depth(self.depth))
+        Some(Continuation::Depth(self.depth))
     }
 
-    fn deeper(&mut self, now_ns: u64) -> Ruling {
+    fn deeper(&mut self, now_ns: u64) -> Continuation {
         let depth = self.depth;
         self.low = depth;
         if depth + 1 == self.high {
@@ -118,14 +118,14 @@ impl Search {
         self.depth = next.min(self.depth_max);
         self.new_window(now_ns);
         if self.depth != depth {
-            Ruling::Depth(self.depth)
+            Continuation::Depth(self.depth)
         } else if self.goes_on {
-            Ruling::GoOn
+            Continuation::GoOn
         } else if self.last {
-            Ruling::End
+            Continuation::End
         } else {
             self.last = true;
-            Ruling::Reset
+            Continuation::Reset
         }
     }
 
@@ -155,10 +155,10 @@ mod tests {
             let latency = if search.depth() > knee { 150_000 } else { 50_000 };
             now += latency / u64::from(search.depth());
             match search.completed(latency, now) {
-                Some(Ruling::GoOn) => continue,
-                Some(Ruling::End) => break,
-                Some(Ruling::Reset) => resets += 1,
-                Some(Ruling::Depth(depth)) => assert_eq!(depth, search.depth()),
+                Some(Continuation::GoOn) => continue,
+                Some(Continuation::End) => break,
+                Some(Continuation::Reset) => resets += 1,
+                Some(Continuation::Depth(depth)) => assert_eq!(depth, search.depth()),
                 other => panic!("{other:?} at depth {}", search.depth()),
             }
             depths.push(search.depth());
@@ -194,14 +194,14 @@ mod tests {
         let mut search = Search::new(&asked(100.0, false), 64, 0);
         assert_eq!(search.completed(150_000, 1), None);
         let mut most = Search::new(&asked(99.0, false), 64, 0);
-        assert_eq!(most.completed(150_000, 20_000_000), Some(Ruling::GoOn));
+        assert_eq!(most.completed(150_000, 20_000_000), Some(Continuation::GoOn));
     }
 
     #[test]
     fn one_failure_is_enough_if_all_must_meet_it() {
         let mut search = Search::new(&asked(100.0, false), 64, 0);
-        assert_eq!(search.completed(50_000, 10_000_000), Some(Ruling::Depth(2)));
-        assert_eq!(search.completed(50_000, 20_000_000), Some(Ruling::Depth(4)));
-        assert_eq!(search.completed(150_000, 20_000_001), Some(Ruling::Depth(3)));
+        assert_eq!(search.completed(50_000, 10_000_000), Some(Continuation::Depth(2)));
+        assert_eq!(search.completed(50_000, 20_000_000), Some(Continuation::Depth(4)));
+        assert_eq!(search.completed(150_000, 20_000_001), Some(Continuation::Depth(3)));
     }
 }
