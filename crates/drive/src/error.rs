@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rig::Fault;
+use rig::ErrorClass;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use thiserror::Error;
 
@@ -126,12 +126,14 @@ pub enum DriveError {
 
 impl DriveError {
     /// Who has to act on it.
-    pub fn fault(&self) -> Fault {
+    pub fn fault(&self) -> ErrorClass {
         use DriveError::*;
         match self {
-            NotFound { .. } | NotATarget { .. } | BadSize { .. } | Incapable { .. } => Fault::Usage,
-            Gone { .. } | Io { .. } => Fault::Io,
-            _ => Fault::Refused,
+            NotFound { .. } | NotATarget { .. } | BadSize { .. } | Incapable { .. } => {
+                ErrorClass::Usage
+            }
+            Gone { .. } | Io { .. } => ErrorClass::Io,
+            _ => ErrorClass::Refused,
         }
     }
 

@@ -9,7 +9,7 @@ use std::io;
 
 use journal::{BYTES_MAX, Borrowed, Differences, Journal, JournalError, Rereads, Storage};
 use record::{Safety, TargetKind};
-use rig::{Fault, Pass, Result, Returning, RigError, TargetInfo, Unsteady};
+use rig::{ErrorClass, Pass, Result, Returning, RigError, TargetInfo, Unsteady};
 use workload::{Region, Workload};
 
 use crate::prepare::Restored;
@@ -195,7 +195,7 @@ impl Target<'_> {
 
 fn refused_or_failed(error: JournalError) -> RigError {
     match (error.fault(), error) {
-        (Fault::Io, JournalError::Io { context, source }) => RigError::Io { context, source },
+        (ErrorClass::Io, JournalError::Io { context, source }) => RigError::Io { context, source },
         (_, error) => RigError::Refused(error.to_string()),
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use drive::{DriveError, user_name};
 use emit::shell_word;
-use rig::Fault;
+use rig::ErrorClass;
 use thiserror::Error;
 
 use crate::elsewhere::ElsewhereLeft;
@@ -116,11 +116,11 @@ pub enum JournalError {
 
 impl JournalError {
     /// Who has to act on it.
-    pub fn fault(&self) -> Fault {
+    pub fn fault(&self) -> ErrorClass {
         match self {
-            JournalError::Io { .. } | JournalError::Damaged { .. } => Fault::Io,
+            JournalError::Io { .. } | JournalError::Damaged { .. } => ErrorClass::Io,
             JournalError::Drive(error) => error.fault(),
-            _ => Fault::Refused,
+            _ => ErrorClass::Refused,
         }
     }
 

@@ -7,7 +7,7 @@
 use std::fmt::Display;
 
 use fio::run::RunError;
-use rig::{Fault, RigError};
+use rig::{ErrorClass, RigError};
 use script::MethodError;
 use serde::{Deserialize, Serialize};
 use store::StoreError;
@@ -80,12 +80,12 @@ impl LabError {
     }
 }
 
-impl From<Fault> for ErrorKind {
-    fn from(fault: Fault) -> ErrorKind {
+impl From<ErrorClass> for ErrorKind {
+    fn from(fault: ErrorClass) -> ErrorKind {
         match fault {
-            Fault::Usage => ErrorKind::Usage,
-            Fault::Refused => ErrorKind::Refused,
-            Fault::Io => ErrorKind::Io,
+            ErrorClass::Usage => ErrorKind::Usage,
+            ErrorClass::Refused => ErrorKind::Refused,
+            ErrorClass::Io => ErrorKind::Io,
         }
     }
 }

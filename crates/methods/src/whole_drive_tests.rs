@@ -89,7 +89,7 @@ fn a_drive_without_destroy_is_refused_before_the_first_byte() {
             let planned = plan(method, &fake.info, &options).expect_err("refused").to_string();
             let ran = perform(method, &mut fake, &options, &mut out).expect_err("refused");
             let MethodError::Rig(error) = &ran else { panic!("{name}: {ran}") };
-            assert_eq!(error.fault(), Some(rig::Fault::Refused), "{name}: {ran}");
+            assert_eq!(error.fault(), Some(rig::ErrorClass::Refused), "{name}: {ran}");
             let files = ["wear", "restore"].contains(&name);
             let word = match kind {
                 TargetKind::Device => "overwrites",

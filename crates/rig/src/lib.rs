@@ -269,7 +269,7 @@ pub enum RigError {
     #[error("{text}")]
     Target {
         /// Who has to act.
-        fault: Fault,
+        fault: ErrorClass,
         /// The reason, in one line.
         text: String,
         /// What to try.
@@ -291,22 +291,30 @@ pub enum RigError {
 impl RigError {
     /// A request that cannot be served, and the advice on what to try instead.
     pub fn usage(text: impl Into<String>, advice: impl Into<String>) -> RigError {
-        RigError::Target { fault: Fault::Usage, text: text.into(), advice: Some(advice.into()) }
+        RigError::Target {
+            fault: ErrorClass::Usage,
+            text: text.into(),
+            advice: Some(advice.into()),
+        }
     }
 
     /// A request that is not safe or not allowed, and the advice on what to try instead.
     pub fn refused(text: impl Into<String>, advice: impl Into<String>) -> RigError {
-        RigError::Target { fault: Fault::Refused, text: text.into(), advice: Some(advice.into()) }
+        RigError::Target {
+            fault: ErrorClass::Refused,
+            text: text.into(),
+            advice: Some(advice.into()),
+        }
     }
 
     /// Who has to act; `None` if the user ended the run.
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<ErrorClass> {
         match self {
             RigError::Interrupted => None,
-            RigError::Refused(_) | RigError::Unsteady(_) => Some(Fault::Refused),
-            RigError::Unsupported(_) | RigError::Workload(_) => Some(Fault::Usage),
+            RigError::Refused(_) | RigError::Unsteady(_) => Some(ErrorClass::Refused),
+            RigError::Unsupported(_) | RigError::Workload(_) => Some(ErrorClass::Usage),
             RigError::Target { fault, .. } => Some(*fault),
-            RigError::Io { .. } => Some(Fault::Io),
+            RigError::Io { .. } => Some(ErrorClass::Io),
         }
     }
 
@@ -321,7 +329,7 @@ impl RigError {
 
 /// Who has to act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ErrorClass {
     /// The user: the command line is wrong.
     Usage,
     /// The user: the request is not safe, or not allowed.

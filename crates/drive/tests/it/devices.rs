@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use crate::common::kernel::{Loop, Mounted, attach, detach, or_skip, run};
 use drive::{DriveError, OpenRequest, Opened, open, plan_open};
 use record::{Safety, TargetKind};
-use rig::Fault;
+use rig::ErrorClass;
 
 const MIB: u64 = 1 << 20;
 
@@ -20,7 +20,7 @@ fn destroy(word: &str) -> OpenRequest {
 
 fn refused(result: Result<Opened, DriveError>) -> String {
     let error = result.expect_err("must be refused");
-    assert_eq!(error.fault(), Fault::Refused, "{error}");
+    assert_eq!(error.fault(), ErrorClass::Refused, "{error}");
     let text = error.to_string();
     assert!(!text.contains('\n'), "one line: {text}");
     text
@@ -61,7 +61,7 @@ fn a_size_selects_the_first_whole_blocks() {
     let sized = |size| open(&device.path, &OpenRequest { size: Some(size), ..reads() });
     assert_eq!(sized(MIB + 100).expect("fits").info.bytes, MIB);
     for bad in [0, 100, 8 * MIB + 1] {
-        assert_eq!(sized(bad).expect_err("bad size").fault(), Fault::Usage, "{bad}");
+        assert_eq!(sized(bad).expect_err("bad size").fault(), ErrorClass::Usage, "{bad}");
     }
 }
 
@@ -210,7 +210,7 @@ fn the_guard_notices_a_new_size_and_a_new_loop_device() {
     let above = or_skip!(attach(device.path.as_ref()));
     let held = opened.guard.check_again();
     detach(&above);
-    assert_eq!(held.expect_err("in use").fault(), Fault::Refused);
+    assert_eq!(held.expect_err("in use").fault(), ErrorClass::Refused);
     opened.guard.check_again().expect("free again");
 
     File::options().write(true).open(&device.image).and_then(|f| f.set_len(4 * MIB)).expect("cut");
@@ -221,7 +221,7 @@ fn the_guard_notices_a_new_size_and_a_new_loop_device() {
     or_skip!(run("losetup", &["-c", &device.path]));
     let error = opened.guard.check_again().expect_err("smaller");
     assert!(error.to_string().contains("it had 8388608 bytes, now 4194304"), "{error}");
-    assert_eq!(error.fault(), Fault::Refused);
+    assert_eq!(error.fault(), ErrorClass::Refused);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn the_guard_notices_another_partition_table() {
     or_skip!(run("addpart", &[&device.path, "2", "16384", "8192"]));
     let error = opened.guard.check_again().expect_err("another table");
     assert!(error.to_string().contains("its partition table is another"), "{error}");
-    assert_eq!(error.fault(), Fault::Refused);
+    assert_eq!(error.fault(), ErrorClass::Refused);
     or_skip!(run("delpart", &[&device.path, "2"]));
     opened.guard.check_again().expect("as before");
 }
@@ -261,5 +261,5 @@ fn a_swap_file_is_refused_whatever_share_of_it_is_swap() {
 fn an_empty_device_has_nothing_to_measure() {
     let device = or_skip!(Loop::of(0));
     let error = open(&device.path, &reads()).expect_err("empty");
-    assert_eq!(error.fault(), Fault::Usage);
+    assert_eq!(error.fault(), ErrorClass::Usage);
 }

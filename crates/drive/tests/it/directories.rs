@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::common::kernel::{Loop, Mounted, or_skip, run};
 use drive::{DriveError, OpenRequest, open, plan_open};
 use record::{Safety, TargetKind};
-use rig::Fault;
+use rig::ErrorClass;
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
@@ -117,7 +117,7 @@ fn a_small_card_gets_a_smaller_scratch_file() {
     let planned = plan_open(mounted.text(), &unsized_()).expect("planned").info;
     assert!((16 * MIB..48 * MIB).contains(&planned.bytes), "{}", planned.bytes);
     let refused = error(mounted.text(), &sized(planned.bytes + MIB));
-    assert_eq!(refused.fault(), Fault::Refused);
+    assert_eq!(refused.fault(), ErrorClass::Refused);
     let DriveError::NoRoom { fits, .. } = refused else { panic!("{refused}") };
     assert!((8 * MIB..48 * MIB).contains(&fits), "{fits}");
     let advice = refused.advice().expect("what fits");
@@ -142,7 +142,7 @@ fn a_full_file_system_is_refused() {
     assert!(fits < 16, "it must be full");
     for request in [unsized_(), sized(MIB)] {
         let refused = error(mounted.text(), &request);
-        assert_eq!(refused.fault(), Fault::Refused, "{refused}");
+        assert_eq!(refused.fault(), ErrorClass::Refused, "{refused}");
         assert!(matches!(refused, DriveError::NoRoom { fits: 0, .. }), "{refused}");
         assert!(refused.to_string().starts_with("no room in "), "{refused}");
     }
@@ -154,7 +154,7 @@ fn a_read_only_file_system_is_refused() {
     let card = or_skip!(Loop::with(16 * MIB, &["mkfs.ext4", "-q"]));
     let mounted = or_skip!(Mounted::new(&card.path, "ro"));
     let refused = error(mounted.text(), &sized(MIB));
-    assert_eq!(refused.fault(), Fault::Refused);
+    assert_eq!(refused.fault(), ErrorClass::Refused);
     let expected = format!("the ext4 file system at {} is read-only", mounted.text());
     assert_eq!(refused.to_string(), expected);
 }
@@ -221,7 +221,7 @@ fn a_directory_cannot_be_destroyed() {
     let dir = TempDir::new().expect("a directory");
     let request = OpenRequest { destroy: Some("S1".into()), ..sized(MIB) };
     let refused = error(text(dir.path()), &request);
-    assert_eq!(refused.fault(), Fault::Refused);
+    assert_eq!(refused.fault(), ErrorClass::Refused);
     assert!(refused.to_string().contains("is a directory"), "{refused}");
 }
 
@@ -238,7 +238,7 @@ fn a_file_is_read_only_unless_confirmed_by_its_size() {
         destroy: Some(word.into()),
         ..OpenRequest::to(Safety::Destroys)
     };
-    assert_eq!(error(text(&path), &destroy("64KiB")).fault(), Fault::Refused);
+    assert_eq!(error(text(&path), &destroy("64KiB")).fault(), ErrorClass::Refused);
     let opened = open(text(&path), &destroy("65536")).expect("confirmed");
     assert_eq!(opened.info.allowed, Safety::Destroys);
     assert_eq!(opened.destroys, Some(format!("the content of {}", path.display())));
@@ -280,12 +280,12 @@ fn unmeasurable_paths_are_explained_in_one_line() {
     for (path, says) in table {
         let error = error(text(&path), &unsized_());
         assert!(error.to_string().contains(says), "{error}");
-        assert_eq!(error.fault(), Fault::Usage, "{error}");
+        assert_eq!(error.fault(), ErrorClass::Usage, "{error}");
     }
     let below = error(text(&at("file/x")), &unsized_());
-    assert_ne!(below.fault(), Fault::Refused, "{below}");
+    assert_ne!(below.fault(), ErrorClass::Refused, "{below}");
     let zero = error(text(dir.path()), &sized(0));
-    assert_eq!(zero.fault(), Fault::Usage);
+    assert_eq!(zero.fault(), ErrorClass::Usage);
 }
 
 /// Runs `work` in a thread without root privileges.
@@ -324,7 +324,7 @@ fn missing_permissions_are_named() {
         (&secret, "read"),
     ] {
         let Some(error) = attempt(path) else { return };
-        assert_eq!(error.fault(), Fault::Refused, "{error}");
+        assert_eq!(error.fault(), ErrorClass::Refused, "{error}");
         assert!(error.to_string().starts_with(&format!("no permission to {says}")), "{error}");
     }
     let device = or_skip!(Loop::of(MIB));

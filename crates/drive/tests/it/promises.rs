@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::common::kernel::{Loop, Mounted, or_skip, run};
 use drive::{DriveError, DriveKey, NamedScratch, OpenRequest, open, plan_open};
 use record::Safety;
-use rig::Fault;
+use rig::ErrorClass;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use tempfile::TempDir;
@@ -88,7 +88,7 @@ fn an_orphans_name_on_another_file_type_is_ignored() {
 fn a_file_system_without_free_inodes_is_reported() {
     let mounted = or_skip!(Mounted::of_kind("tmpfs", "tmpfs", "size=64m,nr_inodes=1"));
     let error = open(mounted.text(), &sized(MIB)).expect_err("no inode is left");
-    assert_eq!(error.fault(), Fault::Refused, "{error}");
+    assert_eq!(error.fault(), ErrorClass::Refused, "{error}");
     assert!(matches!(error, DriveError::NoRoom { fits: 0, .. }), "{error}");
 }
 
@@ -125,7 +125,7 @@ fn a_read_only_partition_is_refused() {
     let (first, second) = (format!("{}p1", device.path), format!("{}p2", device.path));
     let refused = |path: &str, bytes| {
         let error = open(path, &destroy(bytes)).expect_err("read-only");
-        assert_eq!(error.fault(), Fault::Refused);
+        assert_eq!(error.fault(), ErrorClass::Refused);
         assert_eq!(error.to_string(), format!("{path} is read-only"));
     };
     {
@@ -176,7 +176,7 @@ fn an_immutable_file_cannot_be_confirmed() {
     let reads = OpenRequest::to(Safety::Reads);
     assert_eq!(plan_open(text(&image), &reads).expect("read").info.allowed, Safety::Reads);
     let error = plan_open(text(&image), &destroy(8192)).expect_err("not written");
-    assert_eq!(error.fault(), Fault::Refused, "{error}");
+    assert_eq!(error.fault(), ErrorClass::Refused, "{error}");
 }
 
 /// A file that nobody may write, not even root.

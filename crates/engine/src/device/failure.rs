@@ -3,7 +3,7 @@
 use std::io;
 
 use drive::DriveError;
-use rig::{Fault, RigError, TargetInfo};
+use rig::{ErrorClass, RigError, TargetInfo};
 
 use super::DeviceError;
 use crate::failure::io_error;
@@ -19,9 +19,9 @@ pub(crate) fn device_error(info: &TargetInfo, what: &str, error: DeviceError) ->
 
 fn drive_error(what: &str, error: DriveError) -> RigError {
     match error.fault() {
-        Fault::Usage => RigError::Unsupported(error.to_string()),
-        Fault::Refused => RigError::Refused(error.to_string()),
-        Fault::Io => {
+        ErrorClass::Usage => RigError::Unsupported(error.to_string()),
+        ErrorClass::Refused => RigError::Refused(error.to_string()),
+        ErrorClass::Io => {
             RigError::Io { context: what.into(), source: io::Error::other(error.to_string()) }
         }
     }

@@ -2,7 +2,7 @@
 
 use drive::DriveError;
 use record::TargetKind;
-use rig::{Fault, Job, Performance, Result, RigError, Stage, StopReason};
+use rig::{ErrorClass, Job, Performance, Result, RigError, Stage, StopReason};
 use workload::{Content, Workload};
 
 use super::{Machine, hot_limit};
@@ -136,7 +136,9 @@ impl Machine {
 
 fn guard_error(error: DriveError) -> RigError {
     match error.fault() {
-        Fault::Io => RigError::Target { fault: Fault::Io, text: error.to_string(), advice: None },
+        ErrorClass::Io => {
+            RigError::Target { fault: ErrorClass::Io, text: error.to_string(), advice: None }
+        }
         _ => RigError::Refused(error.to_string()),
     }
 }

@@ -324,7 +324,7 @@ fn a_drive_that_was_unplugged_is_said_to_be_gone_once() {
     let mut machine = machine(Safety::Destroys, None);
     memory(&machine).drive().serial.clear();
     let error = machine.measure(&workload(Mix::WRITE)).expect_err("it is gone");
-    assert_eq!(error.fault(), Some(rig::Fault::Io));
+    assert_eq!(error.fault(), Some(rig::ErrorClass::Io));
     assert_eq!(error.to_string(), "mem:0 is gone: it was unplugged, or the kernel dropped it");
 }
 

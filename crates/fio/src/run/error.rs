@@ -1,6 +1,6 @@
 //! Errors of running a plan.
 
-use rig::{Fault, RigError};
+use rig::{ErrorClass, RigError};
 
 use crate::FioError;
 
@@ -28,9 +28,9 @@ impl RunError {
     }
 
     /// Who has to act; `None` if the user ended the run.
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<ErrorClass> {
         match self {
-            RunError::Usage { .. } | RunError::Plan(_) => Some(Fault::Usage),
+            RunError::Usage { .. } | RunError::Plan(_) => Some(ErrorClass::Usage),
             RunError::Rig(error) => error.fault(),
         }
     }

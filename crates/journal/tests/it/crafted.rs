@@ -237,7 +237,7 @@ fn no_journal_is_kept_or_restored_where_others_could_replace_it() {
             .expect_err("not safe"),
     ] {
         assert!(matches!(error, JournalError::Shared { .. }), "{error}");
-        assert_eq!(error.fault(), rig::Fault::Refused);
+        assert_eq!(error.fault(), rig::ErrorClass::Refused);
         assert!(error.advice().is_some_and(|advice| advice.starts_with("chmod go-w ")));
     }
     assert_eq!(fs::read_dir(&dir).expect("there").count(), 1, "nothing was left behind");

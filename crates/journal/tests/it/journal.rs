@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use drive::DriveKey;
 use journal::{BLOCK, Borrowed, EarlierJournal, Journal, JournalDir, JournalError, Rereads, State};
 use proptest::prelude::*;
-use rig::Fault;
+use rig::ErrorClass;
 use tempfile::TempDir;
 use workload::Region;
 
@@ -105,7 +105,9 @@ fn a_drive_with_blocks_in_a_journal_cannot_be_borrowed() {
     let borrowed = Borrowed::read(&bench.drive, all()).expect("read");
     let error = bench.keep(&borrowed).expect_err("refused");
     let advice = error.advice().expect("there is something to try");
-    assert!(error.fault() == Fault::Refused && advice.starts_with("ssdyno recover --journal /"));
+    assert!(
+        error.fault() == ErrorClass::Refused && advice.starts_with("ssdyno recover --journal /")
+    );
     bench.place().keep(&key("S2"), &borrowed).expect("another drive").close().expect("closed");
     bench.place().close(EarlierJournal::open(&path).expect("whole")).expect("closed");
     bench.keep(&borrowed).expect("kept");

@@ -15,7 +15,7 @@ use journal::{
     BLOCK, Borrowed, Disk, EarlierJournal, ElsewhereLeft, JournalDir, JournalError, Kernel,
     Rereads, State,
 };
-use rig::Fault;
+use rig::ErrorClass;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use workload::Region;
@@ -133,7 +133,7 @@ fn a_header_that_contradicts_itself_is_refused() {
     ] {
         let error = opened(&bytes).expect_err(words);
         assert!(error.to_string().contains(words), "{error}");
-        assert_eq!((error.fault(), error.advice()), (Fault::Io, None), "{error}");
+        assert_eq!((error.fault(), error.advice()), (ErrorClass::Io, None), "{error}");
     }
 }
 
@@ -197,7 +197,7 @@ fn a_place_that_would_not_outlast_the_drive_is_refused() {
     let error = on_itself.check(device.path.as_ref()).expect_err("on itself");
     assert!(matches!(error, JournalError::SameDrive { .. }), "{error}");
     assert!(error.to_string().contains(&device.path), "{error}");
-    assert_eq!(error.fault(), Fault::Refused);
+    assert_eq!(error.fault(), ErrorClass::Refused);
     assert!(error.advice().is_some_and(|advice| advice.contains("--journal DIR")));
     assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 1, "only lost+found");
 }
@@ -209,7 +209,7 @@ fn a_place_in_memory_is_refused() {
     let place = JournalDir::at(memory.path());
     let error = place.check(device.path.as_ref()).expect_err("in memory");
     assert!(matches!(error, JournalError::Memory { .. }), "{error}");
-    assert_eq!(error.fault(), Fault::Refused);
+    assert_eq!(error.fault(), ErrorClass::Refused);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_missing_device_is_a_usage_error() {
     let place = JournalDir::at(dir.path());
     let error = place.check("/dev/nothing-of-this-name".as_ref()).expect_err("nothing");
     assert!(matches!(error, JournalError::Drive(_)), "{error}");
-    assert_eq!(error.fault(), Fault::Usage, "{error}");
+    assert_eq!(error.fault(), ErrorClass::Usage, "{error}");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_journal_without_room_leaves_nothing_behind() {
         place.keep(&common::key(BYTES as u64), &borrowed).expect_err("64 KiB is not enough");
     assert!(error.to_string().contains(&format!("{BYTES} bytes")), "{error}");
     assert!(matches!(error, JournalError::Full { .. }), "{error}");
-    assert_eq!(error.fault(), Fault::Refused);
+    assert_eq!(error.fault(), ErrorClass::Refused);
     assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 0);
 }
 
@@ -243,7 +243,7 @@ fn a_place_that_cannot_be_read_is_an_error() {
     let file = dir.path().join("file");
     fs::write(&file, "x").expect("written");
     let error = JournalDir::at(&file).unfinished().expect_err("no directory");
-    assert_eq!(error.fault(), Fault::Io, "{error}");
+    assert_eq!(error.fault(), ErrorClass::Io, "{error}");
     let place = JournalDir::at(dir.path());
     fs::write(dir.path().join("notes.txt"), "mine").expect("written");
     assert!(place.unfinished().expect("read").is_empty(), "it is not a journal");
@@ -391,7 +391,7 @@ fn a_damaged_journal_stops_runs_on_every_drive_it_can_be_of() {
     fs::copy(&path, default.dir().join("sdy-1.journal")).expect("copied");
     let error = place.keep(&other, &borrowed).expect_err("of any drive");
     assert!(matches!(error, JournalError::DriveUnknown { .. }), "{error}");
-    assert_eq!(error.fault(), Fault::Refused);
+    assert_eq!(error.fault(), ErrorClass::Refused);
     default.discard(&default.unfinished().expect("readable")[1]).expect("discarded");
     place.keep(&other, &borrowed).expect("nothing is left").close().expect("closed");
 }

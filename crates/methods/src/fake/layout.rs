@@ -141,7 +141,7 @@ mod tests {
             info.target.kind = kind;
             let error = Layout::new(&info, &options).expect_err("part of it");
             let MethodError::Rig(error) = error else { panic!("{error}") };
-            assert_eq!(error.fault(), Some(rig::Fault::Usage));
+            assert_eq!(error.fault(), Some(rig::ErrorClass::Usage));
             assert!(error.to_string().starts_with("fake tests all of "), "{error}");
         }
         info.target.kind = TargetKind::Directory;

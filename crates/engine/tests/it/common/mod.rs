@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use rig::{BackendKind, Fault, RigError};
+use rig::{BackendKind, ErrorClass, RigError};
 
 /// Reports that a backend is skipped because the kernel or a sandbox does not provide it (ENOSYS,
 /// EPERM, EAGAIN). Any other error, and any error of psync, fails the test.
@@ -11,7 +11,7 @@ pub fn skip(backend: BackendKind, error: &RigError) {
     let absent = match error {
         RigError::Io { source, .. } => expected.contains(&source.kind()),
         // io_uring is probed when the machine is created.
-        RigError::Target { fault: Fault::Usage, .. } => backend == BackendKind::Uring,
+        RigError::Target { fault: ErrorClass::Usage, .. } => backend == BackendKind::Uring,
         _ => false,
     };
     assert!(absent && backend != BackendKind::Psync, "{}: {error:?}", backend.name());
