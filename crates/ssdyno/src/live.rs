@@ -18,7 +18,7 @@ use workload::units;
 use crate::cli::OutputArgs;
 use crate::failure::IO;
 use crate::present;
-use crate::returning::{self, Pace};
+use crate::returning::{self, PassRate};
 use crate::screen::{self, say};
 
 /// Length of a bar without a unit.
@@ -82,7 +82,7 @@ pub struct Live {
     /// Interval between progress lines on stderr, and the time of the last one.
     lines: Option<(Duration, Instant)>,
     /// The rate at which borrowed blocks are returned.
-    pace: Pace,
+    pace: PassRate,
     /// Set once the user has asked the run to end.
     interrupt: Arc<AtomicBool>,
 }
@@ -107,7 +107,7 @@ impl Live {
                 .collect(),
             repeats: plan.steps.iter().map(|s| (s.name.clone(), s.repeats)).collect(),
             lines: None,
-            pace: Pace::default(),
+            pace: PassRate::default(),
             interrupt: Arc::default(),
         }
     }
@@ -166,7 +166,7 @@ impl Live {
 
     /// Prints the result for the borrowed blocks, unless the run is quiet or prints events.
     fn returned(&mut self, compared_bytes: u64, restored_bytes: u64) {
-        self.pace = Pace::default();
+        self.pace = PassRate::default();
         if !self.output.quiet && !self.output.events {
             self.bar.suspend(|| say(&returning::result(compared_bytes, restored_bytes)));
         }

@@ -10,9 +10,9 @@ const RATE_AFTER_S: f64 = 2.0;
 
 /// Measures the rate of each pass.
 #[derive(Default)]
-pub struct Pace(Option<(Pass, Instant)>);
+pub struct PassRate(Option<(Pass, Instant)>);
 
-impl Pace {
+impl PassRate {
     /// The progress in words, with the time left once the pass has a rate.
     pub fn words(&mut self, progress: &Returning) -> String {
         let began = match self.0 {
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_pass_begins_with_it() {
-        let mut pace = Pace::default();
+        let mut pace = PassRate::default();
         pace.words(&Returning::new(Pass::Compare, 10));
         let compare = pace.0;
         pace.words(&Returning::new(Pass::Compare, 10).after(5));

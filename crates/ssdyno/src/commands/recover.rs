@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::cli::RecoverArgs;
 use crate::failure::{CHECK_FAILED, Result};
-use crate::returning::Pace;
+use crate::returning::PassRate;
 use crate::{live, present, screen};
 
 /// Processes every journal.
@@ -31,7 +31,7 @@ pub fn run(args: &RecoverArgs) -> Result {
     }
     let mut watcher = RecoveryScreen {
         bar: live::message_bar(),
-        pace: Pace::default(),
+        pace: PassRate::default(),
         json: *json,
         printed: Ok(()),
     };
@@ -103,7 +103,7 @@ fn mention_elsewhere(recovery: &Recovery) {
 /// Shows the progress on a terminal, and each result as text.
 struct RecoveryScreen {
     bar: ProgressBar,
-    pace: Pace,
+    pace: PassRate,
     json: bool,
     printed: Result<()>,
 }
@@ -124,7 +124,7 @@ impl RecoveryWatcher for RecoveryScreen {
 
     fn recovered(&mut self, result: &Recovered) {
         // The next journal has its own rate.
-        self.pace = Pace::default();
+        self.pace = PassRate::default();
         self.bar.reset();
         self.bar.set_message("");
         if !self.json && self.printed.is_ok() {
