@@ -8,14 +8,14 @@ use std::slice::Iter;
 use crate::failure::{Failure, Result, USAGE};
 
 /// A word that may be one of ssdyno's options: `--name`, `--name=value`, or `--name value`.
-pub struct Word<'w, 'i> {
+pub struct OptionWord<'w, 'i> {
     /// The part before the `=`.
     pub name: &'w str,
     joined: Option<&'w str>,
     rest: &'i mut Iter<'w, String>,
 }
 
-impl Word<'_, '_> {
+impl OptionWord<'_, '_> {
     /// Returns its value: the part after the `=`, or the next word.
     pub fn value(&mut self) -> Result<String> {
         let value = self.joined.map(str::to_string).or_else(|| self.rest.next().cloned());
@@ -26,7 +26,7 @@ impl Word<'_, '_> {
 /// Passes each word to `ours`, which returns whether it consumed the word. Returns the other words.
 pub fn split(
     words: &[String],
-    mut ours: impl FnMut(&mut Word<'_, '_>) -> Result<bool>,
+    mut ours: impl FnMut(&mut OptionWord<'_, '_>) -> Result<bool>,
 ) -> Result<Vec<String>> {
     let (mut words, mut others) = (words.iter(), Vec::new());
     while let Some(word) = words.next() {
@@ -34,7 +34,7 @@ pub fn split(
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        if !ours(&mut Word { name, joined, rest: &mut words })? {
+        if !ours(&mut OptionWord { name, joined, rest: &mut words })? {
             others.push(word.clone());
         }
     }
