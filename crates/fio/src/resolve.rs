@@ -7,7 +7,9 @@ use super::draft::JobDraft;
 use super::job::is_drive;
 use super::options;
 use super::value::Parsed;
-use super::{Blocks, Distribution, Engine, Job, PerKind, PriorityShare, VerifyKind, World, Zone};
+use super::{
+    Blocks, Distribution, Engine, Job, PerKind, PriorityShare, StridedZone, VerifyKind, World,
+};
 
 /// Maximum number of clones in a plan, as in fio.
 pub(crate) const CLONES_MAX: u32 = 4096;
@@ -192,7 +194,7 @@ fn zone(draft: &JobDraft, job: &mut Job) -> Parsed<()> {
     // As in fio: more than one open file, if asked for, drops the zones.
     if draft.openfiles <= 1 {
         let range = if words.range == 0 { words.size } else { words.range };
-        job.access.zone = Some(Zone { size: words.size, range, skip: words.skip });
+        job.access.zone = Some(StridedZone { size: words.size, range, skip: words.skip });
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ pub struct Access {
     /// `randrepeat`: every pass draws the same as the first; the default.
     pub passes_repeat: bool,
     /// `zonemode=strided` and its sizes, if given.
-    pub zone: Option<Zone>,
+    pub zone: Option<StridedZone>,
 }
 
 impl Default for Access {
@@ -257,7 +257,7 @@ pub struct ZoneBytes {
 /// `zonemode=strided`: I/O stays within the `range` bytes of a zone until `size` bytes have been
 /// moved, then continues in the next zone, which begins `range + skip` bytes further on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Zone {
+pub struct StridedZone {
     /// `zonesize=`: bytes moved in each zone.
     pub size: u64,
     /// `zonerange=`: bytes of a zone in use; the zone size by default.

@@ -11,7 +11,7 @@ mod measure;
 mod run;
 
 pub use access::{
-    Access, Blocks, Distribution, Rw, Sequencer, Share, Spread, Zone, ZoneBytes, ZonePercent,
+    Access, Blocks, Distribution, Rw, Sequencer, Share, Spread, StridedZone, ZoneBytes, ZonePercent,
 };
 pub use content::{ContentOptions, DataVerify, VerifyKind};
 pub use files::{

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use workload::Region;
 
 use super::positions::{Places, Positions, below, unit};
-use crate::{Access, Blocks, Sequencer, Zone};
+use crate::{Access, Blocks, Sequencer, StridedZone};
 
 /// Indices of the directions, as in [`crate::PerKind`].
 pub(super) const READ: usize = 0;
@@ -108,7 +108,7 @@ impl FileWalk {
     }
 
     /// Moves to the next zone if `moved` bytes fill this one.
-    pub(super) fn enter_zone(&mut self, zone: &Zone, moved: &mut u64, kind: usize) {
+    pub(super) fn enter_zone(&mut self, zone: &StridedZone, moved: &mut u64, kind: usize) {
         if *moved >= zone.size {
             *moved = 0;
             self.start += zone.range + zone.skip;
