@@ -23,8 +23,8 @@ pub use measure::{
     Criterion, ErrorSet, Errors, LatencyTarget, Logs, Reporting, Steady, Threshold, UnifiedRw,
 };
 pub use run::{
-    CpuPolicy, Engine, ExitWhat, Flow, MachineOptions, MemoryPolicy, PaceOptions, PriorityShare,
-    QueueOptions, RateProcess, Schedule, ThinkOptions,
+    CpuPolicy, Engine, ExitWhat, FlowWeight, MachineOptions, MemoryPolicy, PaceOptions,
+    PriorityShare, QueueOptions, RateProcess, Schedule, ThinkOptions,
 };
 
 use std::time::Duration;

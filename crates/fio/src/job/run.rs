@@ -149,7 +149,7 @@ pub struct PaceOptions {
     /// Pauses.
     pub think: ThinkOptions,
     /// `flow=`: a ratio to other jobs.
-    pub flow: Flow,
+    pub flow: FlowWeight,
     /// `max_latency=`: the job fails if an operation takes longer.
     pub max_latency: PerKind<Option<Duration>>,
 }
@@ -165,7 +165,7 @@ impl Default for PaceOptions {
             cycle: Duration::from_secs(1),
             ignore_thinktime: false,
             think: ThinkOptions::default(),
-            flow: Flow::default(),
+            flow: FlowWeight::default(),
             max_latency: PerKind::default(),
         }
     }
@@ -173,7 +173,7 @@ impl Default for PaceOptions {
 
 /// `flow=`: the operations of jobs of one flow keep the ratio of their weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flow {
+pub struct FlowWeight {
     /// `flow=`: its weight; 0 for a job without a flow.
     pub weight: u32,
     /// `flow_id=`: the flow it belongs to.
