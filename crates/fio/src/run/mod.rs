@@ -51,7 +51,7 @@ use walk::Span;
 
 /// A plan that passed every check; nothing has been touched.
 #[derive(Debug)]
-pub struct Prepared<'p> {
+pub struct CheckedPlan<'p> {
     plan: &'p Plan,
     files: PlanFiles,
     clones: Vec<JobClone<'p>>,
@@ -84,7 +84,7 @@ pub struct Ran<'p> {
 }
 
 /// Checks a plan against the files of a rig. Nothing is touched.
-pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>, RunError> {
+pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<CheckedPlan<'p>, RunError> {
     let drive = plan.drive()?;
     let real = !drive.as_deref().is_some_and(is_virtual);
     for job in &plan.jobs {
@@ -123,7 +123,7 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
     }
     content::assign(&mut clones);
     let destroys = door.admit(&files.plans())?;
-    Ok(Prepared { plan, files, clones, destroys, real })
+    Ok(CheckedPlan { plan, files, clones, destroys, real })
 }
 
 /// The numbers of a job's clones in the order of fio: the first, then the others from the last.
@@ -175,7 +175,7 @@ pub struct Setting<'a> {
     pub laying_out: &'a mut dyn FnMut(&Path, u64),
 }
 
-impl<'p> Prepared<'p> {
+impl<'p> CheckedPlan<'p> {
     /// The files that the rig must prepare, in order of mention.
     pub fn file_plans(&self) -> Vec<FilePlan> {
         self.files.plans()

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use engine::Permissions;
 use fio::output;
-use fio::run::{self, Prepared, Ran};
+use fio::run::{self, CheckedPlan, Ran};
 use record::{Plan, PlanStep, Safety, TargetKind};
 use rig::TargetInfo;
 use script::Outcome;
@@ -69,7 +69,7 @@ impl<'p> Request<'p> {
 }
 
 /// The plan for the record, without the command line.
-fn plan(jobs: &fio::Plan, prepared: &Prepared<'_>, info: &TargetInfo) -> Plan {
+fn plan(jobs: &fio::Plan, prepared: &CheckedPlan<'_>, info: &TargetInfo) -> Plan {
     let safety = match info.target.kind {
         TargetKind::Directory => Safety::Scratch,
         _ => info.allowed,

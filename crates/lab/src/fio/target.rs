@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::{Permissions, Simulator};
 use fio::Plan;
-use fio::run::{Prepared, RunError};
+use fio::run::{CheckedPlan, RunError};
 use model::DriveSpec;
 use record::TargetKind;
 use rig::{Event, Files, Observer, Rig, TargetInfo};
@@ -64,7 +64,7 @@ impl FioTarget {
     }
 
     /// The drive under the first file, or the null target for jobs without files.
-    pub(super) fn info(&self, prepared: &Prepared<'_>) -> TargetInfo {
+    pub(super) fn info(&self, prepared: &CheckedPlan<'_>) -> TargetInfo {
         let info = match &self.0 {
             Kind::Real(files) => files.info(),
             Kind::Virtual(simulator, _) => simulator.target(),
@@ -78,7 +78,7 @@ impl FioTarget {
     /// Opens the target for a plan that it has admitted. Setting `interrupt` ends a run cleanly.
     pub(super) fn open(
         self,
-        prepared: &Prepared<'_>,
+        prepared: &CheckedPlan<'_>,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Box<dyn Rig>> {

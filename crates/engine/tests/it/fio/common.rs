@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::{FileSet, Machine, Permissions, RigOptions};
-use fio::run::{Prepared, Ran, RunError, Setting, prepare};
+use fio::run::{CheckedPlan, Ran, RunError, Setting, prepare};
 use fio::{CommandLine, Here, Plan, output, parse};
 use rig::{Event, Observer};
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn files_given(words: &[String]) -> FileSet {
 }
 
 /// Checks a plan; `given` are the values of `--destroy`.
-pub fn check<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, RunError> {
+pub fn check<'p>(plan: &'p Plan, given: &[String]) -> Result<CheckedPlan<'p>, RunError> {
     prepare(plan, &mut files_given(given))
 }
 
