@@ -51,8 +51,8 @@ pub(crate) fn admit_sources(job: &Job) -> Result<()> {
 
 /// Checks that the jobs of a performance together stay within the limit of operations in flight.
 pub(crate) fn admit_depth(jobs: &[Job]) -> Result<()> {
-    let each = jobs.iter().map(|job| &job.workload);
-    let operations = each.map(|w| u64::from(w.depth) * u64::from(w.jobs)).sum();
+    let workloads = jobs.iter().map(|job| &job.workload);
+    let operations = workloads.map(|w| u64::from(w.depth) * u64::from(w.jobs)).sum();
     if operations > IN_FLIGHT_MAX {
         return Err(WorkloadError::TooDeep { operations }.into());
     }

@@ -56,10 +56,12 @@ impl BorrowedBlocks {
     fn check_steady(&self, borrowed: &Borrowed, target: &Target<'_>) -> Result<()> {
         let earlier: usize = self.0.iter().map(|entry| entry.borrowed.blocks()).sum();
         let blocks = borrowed.unsteady(target.storage).map_err(|e| target.io("borrow", e))?;
-        let of = earlier + borrowed.blocks();
+        let all_blocks = earlier + borrowed.blocks();
         match blocks {
             0 => Ok(()),
-            blocks => Err(RigError::Unsteady(Unsteady { blocks: blocks as u64, of: of as u64 })),
+            blocks => {
+                Err(RigError::Unsteady(Unsteady { blocks: blocks as u64, of: all_blocks as u64 }))
+            }
         }
     }
 
@@ -79,9 +81,8 @@ impl BorrowedBlocks {
 
     /// Whether all of a region is borrowed.
     pub(crate) fn cover_region(&self, region: Region) -> bool {
-        let (start, end) = (region.start, region.end());
-        let covers = |r: Region| r.start <= start && end <= r.end();
-        self.0.iter().any(|entry| covers(entry.borrowed.region()))
+        let mut regions = self.0.iter().map(|entry| entry.borrowed.region());
+        regions.any(|other| other.start <= region.start && region.end() <= other.end())
     }
 
     /// Copies the target's original content at `offset` into a buffer.
@@ -100,19 +101,18 @@ impl BorrowedBlocks {
     ) -> Result<(u64, Restored)> {
         let entries = std::mem::take(&mut self.0);
         let all_bytes = entries.iter().map(|entry| entry.borrowed.region().bytes).sum();
-        let of = entries.iter().map(|entry| entry.borrowed.blocks() as u64).sum();
+        let all_blocks = entries.iter().map(|entry| entry.borrowed.blocks() as u64).sum();
         let mut compared = Returning::new(Pass::Compare, all_bytes);
-        let compare = |entry: BorrowedEntry| {
+        let comparisons = entries.into_iter().map(|entry| {
             let comparison = entry.compare(target, &mut |bytes| {
                 compared = compared.after(bytes);
                 report(compared);
             });
             (entry, comparison)
-        };
-        let found: Vec<(BorrowedEntry, io::Result<Differences>)> =
-            entries.into_iter().map(compare).collect();
+        });
+        let comparisons: Vec<(BorrowedEntry, io::Result<Differences>)> = comparisons.collect();
         let sum = |bytes: fn(&BorrowedEntry, &Differences) -> u64| -> u64 {
-            found
+            comparisons
                 .iter()
                 .map(|(entry, seen)| seen.as_ref().map_or(0, |seen| bytes(entry, seen)))
                 .sum()
@@ -122,16 +122,16 @@ impl BorrowedBlocks {
         let undecided_bytes = sum(|entry, seen| entry.borrowed.bytes_of(&seen.undecided));
         let mut restored = Returning::new(Pass::Restore, restore_bytes);
         // One failure must not prevent the others from being restored.
-        let put_back = |(entry, comparison): (BorrowedEntry, io::Result<Differences>)| {
+        let results = comparisons.into_iter().map(|(entry, comparison)| {
             entry.put_back(comparison, target, &mut |bytes| {
                 restored = restored.after(bytes);
                 report(restored);
             })
-        };
-        let all: Vec<Result<u64>> = found.into_iter().map(put_back).collect();
-        let blocks = all.into_iter().sum::<Result<u64>>()?;
+        });
+        let results: Vec<Result<u64>> = results.collect();
+        let blocks = results.into_iter().sum::<Result<u64>>()?;
         let bytes = restore_bytes - undecided_bytes;
-        Ok((all_bytes, Restored { bytes, unsteady: Unsteady { blocks, of } }))
+        Ok((all_bytes, Restored { bytes, unsteady: Unsteady { blocks, of: all_blocks } }))
     }
 }
 
@@ -150,7 +150,7 @@ impl BorrowedEntry {
         moved: &mut dyn FnMut(u64),
     ) -> Result<u64> {
         let BorrowedEntry { borrowed, journal, .. } = self;
-        let kept = journal.as_ref().map(|j| j.path().display().to_string());
+        let path = journal.as_ref().map(|j| j.path().display().to_string());
         let unsteady = comparison.and_then(|seen| {
             let (blocks, mut unsteady) = (seen.to_restore(), seen.unsteady);
             if !blocks.is_empty() {
@@ -160,7 +160,7 @@ impl BorrowedEntry {
             unsteady.dedup();
             Ok(unsteady.len() as u64)
         });
-        let unsteady = unsteady.map_err(|source| target.not_back(source, kept))?;
+        let unsteady = unsteady.map_err(|source| target.not_back(source, path))?;
         journal.map_or(Ok(()), Journal::close).map_err(refused_or_failed)?;
         Ok(unsteady)
     }
@@ -188,8 +188,8 @@ impl Target<'_> {
 
     fn not_back(&self, source: io::Error, kept: Option<String>) -> RigError {
         let where_ = kept.map(|path| format!(" (kept in {path} for ssdyno recover)"));
-        let what = format!("restore borrowed blocks{}", where_.unwrap_or_default());
-        self.io(&what, source)
+        let action = format!("restore borrowed blocks{}", where_.unwrap_or_default());
+        self.io(&action, source)
     }
 }
 

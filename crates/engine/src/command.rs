@@ -77,18 +77,18 @@ impl Stage<'_> {
     fn wait(&self, id: u32) -> io::Result<Ended> {
         let (sender, ended) = channel();
         thread::Builder::new().spawn(move || sender.send(process::wait(id)))?;
-        let mut asked: Option<Instant> = None;
+        let mut interrupted_at: Option<Instant> = None;
         loop {
             match ended.recv_timeout(LOOK_EVERY) {
                 Ok(ended) => return ended,
                 Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::Other.into()),
                 Err(RecvTimeoutError::Timeout) if self.interrupt.load(Ordering::Relaxed) => {
-                    let signal = match asked {
+                    let signal = match interrupted_at {
                         None => Signal::TERM,
                         Some(begin) if begin.elapsed() >= GRACE => Signal::KILL,
                         Some(_) => continue,
                     };
-                    asked.get_or_insert_with(Instant::now);
+                    interrupted_at.get_or_insert_with(Instant::now);
                     if let Some(id) = Pid::from_raw(id as i32) {
                         // It may already have ended by itself.
                         let _ = kill_process_group(id, signal);

@@ -82,13 +82,13 @@ impl<'a> Conductor<'a> {
         mut between: impl FnMut(u64),
     ) -> io::Result<u64> {
         let mut limit = limit;
-        while let Some(Reverse((at, number))) = self.wakes.pop() {
-            let now = self.turn_to(at, number);
+        while let Some(Reverse((time, number))) = self.wakes.pop() {
+            let now = self.turn_to(time, number);
             if now >= limit {
                 self.context.halt.end_all();
                 limit = u64::MAX;
             }
-            let next = self.wakes.peek().map_or(limit, |Reverse((at, _))| limit.min(*at));
+            let next = self.wakes.peek().map_or(limit, |Reverse((time, _))| limit.min(*time));
             let interval_ns = self.context.interval_ns;
             let interval_end = if stops {
                 now - (now - self.origin) % interval_ns + interval_ns
@@ -97,9 +97,9 @@ impl<'a> Conductor<'a> {
             };
             let horizon = next.min(interval_end);
             match self.step(number, now, horizon)? {
-                WorkerStep::Wake(at) => {
-                    assert!(at > horizon, "a worker stopped at {at}, before {horizon}");
-                    self.wakes.push(Reverse((at, number)));
+                WorkerStep::Wake(time) => {
+                    assert!(time > horizon, "a worker stopped at {time}, before {horizon}");
+                    self.wakes.push(Reverse((time, number)));
                 }
                 WorkerStep::Ended => self.end(number)?,
             }
@@ -173,8 +173,8 @@ impl<'a> Conductor<'a> {
             }) {
                 // A worker that was stopped ends at its last turn, which may lie before the latest
                 // event.
-                let at = (now + start.delay_ns).max(self.time);
-                self.wakes.push(Reverse((at, number)));
+                let wake = (now + start.delay_ns).max(self.time);
+                self.wakes.push(Reverse((wake, number)));
             }
         }
     }

@@ -261,17 +261,17 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
 
 fn stood_still(case: &Case<'_>) -> Option<Finding> {
     let standstills = &case.observations.standstills;
-    let (still, asleep) = (standstills.total_ns, standstills.suspended_ns());
-    if still.max(asleep) == 0 {
+    let (standing_ns, asleep) = (standstills.total_ns, standstills.suspended_ns());
+    if standing_ns.max(asleep) == 0 {
         return delayed(standstills);
     }
     let cause = if asleep > 0 { "the machine was suspended" } else { "the process stood still" };
     let left_out = format!("; {}, and rates exclude this time", without_latency(standstills));
-    let left_out = if still > 0 { left_out } else { String::new() };
-    let seconds = still.max(asleep) as f64 / 1e9;
+    let left_out = if standing_ns > 0 { left_out } else { String::new() };
+    let seconds = standing_ns.max(asleep) as f64 / 1e9;
     let text = format!("{cause} for {seconds:.1} s{left_out}");
     let finding = Finding::new(FindingKind::StoodStill, Level::Warn, text);
-    let finding = finding.with(not_the_drive(still.max(asleep)));
+    let finding = finding.with(not_the_drive(standing_ns.max(asleep)));
     Some(finding.advise("run it again without a pause"))
 }
 
@@ -331,19 +331,22 @@ fn thinned(case: &Case<'_>) -> Option<Finding> {
 fn others(case: &Case<'_>) -> Option<Finding> {
     let device = case.measurement.device?;
     let moved = |kind| case.measurement.kind(kind).map_or(0, |k| k.bytes);
-    let ours = moved(OpKind::Read) + moved(OpKind::Write);
-    let all = device.read_bytes + device.written_bytes;
+    let job_bytes = moved(OpKind::Read) + moved(OpKind::Write);
+    let device_bytes = device.read_bytes + device.written_bytes;
     // File systems add metadata and journal traffic. More than a quarter above our bytes indicates
     // another user.
-    if ours < TOO_LITTLE || (all as f64) < ours as f64 * 1.25 {
+    if job_bytes < TOO_LITTLE || (device_bytes as f64) < job_bytes as f64 * 1.25 {
         return None;
     }
     let text = format!(
         "the drive moved {:.1} times the measured bytes: something else also uses it",
-        all as f64 / ours as f64
+        device_bytes as f64 / job_bytes as f64
     );
-    let evidence =
-        Evidence::new("device bytes / own bytes", all as f64 / ours as f64, Unit::Number);
+    let evidence = Evidence::new(
+        "device bytes / own bytes",
+        device_bytes as f64 / job_bytes as f64,
+        Unit::Number,
+    );
     let finding = Finding::new(FindingKind::SharedDrive, Level::Warn, text).with(evidence);
     Some(finding.advise("measure again while no other program uses the drive"))
 }

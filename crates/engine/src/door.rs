@@ -32,24 +32,24 @@ const LOOK_NS: std::ops::Range<u64> = 20_000..1_000_000;
 pub(crate) struct Door {
     /// `None` once it is closed.
     requests: Option<Sender<BlockRequest>>,
-    done: Receiver<BlockDone>,
+    results: Receiver<BlockDone>,
     thread: Option<JoinHandle<()>>,
     depth: u32,
     in_flight: u32,
 }
 
 impl Door {
-    /// Opens a queue. Times are nanoseconds since `began` on the clock.
+    /// Opens a queue. Times are nanoseconds since `origin_ns` on the clock.
     pub(crate) fn open(
         device: Arc<AnyDevice>,
         kind: BackendKind,
         clock: Clock,
-        began: u64,
+        origin_ns: u64,
     ) -> io::Result<Door> {
         let (requests, submitted) = channel();
-        let (completed, done) = channel();
+        let (sender, results) = channel();
         let (ready, opened) = channel();
-        let serve = move || {
+        let thread = std::thread::Builder::new().spawn(move || {
             let region = Region::first(u64::from(PART));
             let mix = Mix::read_percent(50);
             let workload = Workload {
@@ -58,11 +58,14 @@ impl Door {
             };
             let issue = Issue::default();
             let ask = IoAsk { kind, workload: &workload, issue: &issue, clock };
-            device.io(&ask, Ok(()), Serve { requests: submitted, done: completed, ready, began });
-        };
-        let thread = std::thread::Builder::new().spawn(serve)?;
+            device.io(
+                &ask,
+                Ok(()),
+                Serve { requests: submitted, results: sender, ready, origin_ns },
+            );
+        })?;
         let depth = opened.recv().unwrap_or_else(|_| Err(ended()))?;
-        Ok(Door { requests: Some(requests), done, thread: Some(thread), depth, in_flight: 0 })
+        Ok(Door { requests: Some(requests), results, thread: Some(thread), depth, in_flight: 0 })
     }
 
     /// Maximum requests in flight.
@@ -77,8 +80,8 @@ impl Door {
 
     /// Submits a request.
     pub(crate) fn submit(&mut self, request: BlockRequest) -> io::Result<()> {
-        let sent = self.requests.as_ref().map(|requests| requests.send(request));
-        match sent {
+        let result = self.requests.as_ref().map(|requests| requests.send(request));
+        match result {
             Some(Ok(())) => {
                 self.in_flight += 1;
                 Ok(())
@@ -89,7 +92,7 @@ impl Door {
 
     /// Takes a completed request, waiting up to `patience`; `None` after that time.
     pub(crate) fn take(&mut self, patience: Duration) -> io::Result<Option<BlockDone>> {
-        match self.done.recv_timeout(patience) {
+        match self.results.recv_timeout(patience) {
             Ok(done) => {
                 self.in_flight -= 1;
                 Ok(Some(done))
@@ -118,16 +121,16 @@ fn ended() -> io::Error {
 /// The thread's state while it waits for its backend.
 struct Serve {
     requests: Receiver<BlockRequest>,
-    done: Sender<BlockDone>,
+    results: Sender<BlockDone>,
     ready: Sender<io::Result<u32>>,
-    began: u64,
+    origin_ns: u64,
 }
 
 impl UseBackend for Serve {
     type Out = ();
 
     fn with<B: Backend>(self, backend: io::Result<B>) {
-        let Serve { requests, done, ready, began } = self;
+        let Serve { requests, results, ready, origin_ns } = self;
         let depth = backend.as_ref().map(|backend| backend.depth_max().min(SLOTS));
         let answer = depth.map_err(|e| io::Error::new(e.kind(), e.to_string()));
         let Ok(depth) = answer else {
@@ -141,8 +144,16 @@ impl UseBackend for Serve {
         let slots = (0..depth).map(|_| None).collect();
         let free = (0..depth).rev().collect();
         let open = (0..SLOTS).map(|_| None).collect();
-        let queue =
-            Queue { backend, done, began, slots, free, open, waiting: VecDeque::new(), count: 0 };
+        let queue = Queue {
+            backend,
+            results,
+            origin_ns,
+            slots,
+            free,
+            open,
+            waiting: VecDeque::new(),
+            count: 0,
+        };
         queue.serve(&requests);
     }
 }
@@ -165,8 +176,8 @@ struct Open {
 
 struct Queue<B> {
     backend: B,
-    done: Sender<BlockDone>,
-    began: u64,
+    results: Sender<BlockDone>,
+    origin_ns: u64,
     /// The part in each slot.
     slots: Vec<Option<RequestPart>>,
     free: Vec<u32>,
@@ -208,17 +219,17 @@ impl<B: Backend> Queue<B> {
     }
 
     fn time(&self) -> u64 {
-        self.backend.now().saturating_sub(self.began)
+        self.backend.now().saturating_sub(self.origin_ns)
     }
 
     /// Accepts a request and splits it into parts.
     fn begin(&mut self, request: BlockRequest) {
         let now = self.time();
         let length = request.bytes.len();
-        let done = BlockDone { request, submitted_ns: now, done_ns: now, result: Ok(()) };
-        if length == 0 && done.request.way != BlockWay::Flush {
+        let completion = BlockDone { request, submitted_ns: now, done_ns: now, result: Ok(()) };
+        if length == 0 && completion.request.way != BlockWay::Flush {
             // Cannot fail: `Door` joins this thread before it drops the receiver.
-            let _ = self.done.send(done);
+            let _ = self.results.send(completion);
             return;
         }
         let Some(place) = self.open.iter().position(Option::is_none) else { return };
@@ -228,7 +239,8 @@ impl<B: Backend> Queue<B> {
             RequestPart { request: place, from, bytes }
         });
         self.waiting.extend(parts);
-        self.open[place] = Some(Open { done, left: length.div_ceil(PART as usize).max(1) });
+        self.open[place] =
+            Some(Open { done: completion, left: length.div_ceil(PART as usize).max(1) });
         self.count += 1;
     }
 
@@ -275,7 +287,7 @@ impl<B: Backend> Queue<B> {
             && let Some(open) = self.open[part.request].take()
         {
             self.count -= 1;
-            let _ = self.done.send(open.done);
+            let _ = self.results.send(open.done);
         }
     }
 
@@ -283,7 +295,7 @@ impl<B: Backend> Queue<B> {
     fn fail(&mut self, error: &io::Error) {
         for open in self.open.drain(..).flatten() {
             let result = Err(io::Error::new(error.kind(), error.to_string()));
-            let _ = self.done.send(BlockDone { result, ..open.done });
+            let _ = self.results.send(BlockDone { result, ..open.done });
         }
     }
 }

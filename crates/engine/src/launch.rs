@@ -69,12 +69,12 @@ impl Launch<'_> {
             // The reports end with the last thread.
             drop(context);
             let begin = gate.open(count, || self.clock.now() + RUN_UP_NS);
-            let watched = watch(begin);
+            let observations = watch(begin);
             for thread in threads {
                 // A panic in a worker is a bug of ours, and it continues here.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             }
-            Ok(watched)
+            Ok(observations)
         })
     }
 }
@@ -93,7 +93,7 @@ impl LaneThread<'_> {
     fn run(self) -> io::Result<()> {
         let Lane { job, job_index, number, .. } = self.lane;
         let (halt, ended) = (self.context.halt, &self.ended[number as usize].1);
-        let placed = self.take_place();
+        let placing = self.take_place();
         sys::file::exact_timers();
         let Route { device, backend } = self.launch.routes[job_index as usize];
         let ask = IoAsk {
@@ -102,7 +102,7 @@ impl LaneThread<'_> {
             issue: &job.issue,
             clock: self.launch.clock,
         };
-        let result = device.io(&ask, placed, self);
+        let result = device.io(&ask, placing, self);
         let ends_all = matches!(
             (&result, job.start.ends_all),
             (Err(_), _) | (_, EndsAll::Always) | (Ok(StopReason::Errors), EndsAll::OnError)

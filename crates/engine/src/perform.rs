@@ -56,14 +56,14 @@ impl Performer<'_> {
         let lanes = lanes(&mut jobs, |_| false);
         let workers: Vec<u32> = lanes.iter().map(|lane| lane.job_index).collect();
         let (halt, pulse) = (Halt::new(workers.len() as u32), Pulse::default());
-        let watched = Workers {
+        let watched_workers = Workers {
             jobs: workers.clone(),
             halt: &halt,
             pulse: pulse.clone(),
             cached: descriptions.iter().any(|description| !description.direct),
         };
         let Subject { name, clock, interval_ns, .. } = self.subject;
-        let sampler = Sampler::new(self.subject, watched, self.observer, self.watch);
+        let sampler = Sampler::new(self.subject, watched_workers, self.observer, self.watch);
         let sampler = sampler.observed(self.intervals);
         let (sender, reports) = sync_channel(REPORTS_MAX);
         let sender = ReportSender::Bounded(sender);

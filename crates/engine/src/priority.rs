@@ -56,8 +56,9 @@ impl SlotPriorities {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let draw = ((u128::from(z ^ (z >> 31)) * 100) >> 64) as u32;
         let mut sum = 0;
-        let mut own = rules.iter().filter(|rule| rule.bytes.is_none_or(|bytes| bytes == op.bytes));
-        let hit = own.find(|rule| {
+        let mut matching =
+            rules.iter().filter(|rule| rule.bytes.is_none_or(|bytes| bytes == op.bytes));
+        let hit = matching.find(|rule| {
             sum += rule.percent;
             draw < sum
         });

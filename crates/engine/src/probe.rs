@@ -15,8 +15,7 @@ pub(crate) fn making(kind: BackendKind, calls: Calls) -> BackendKind {
 
 /// Checks that io_uring is available. It can be disabled for everyone or for this user.
 pub(crate) fn uring() -> Result<()> {
-    let refused = |why| {
+    sys::ring::make(1).map(drop).map_err(|why| {
         RigError::usage(format!("io_uring is not available: {why}"), "--backend aio, or psync")
-    };
-    sys::ring::make(1).map(drop).map_err(refused)
+    })
 }

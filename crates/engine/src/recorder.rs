@@ -325,8 +325,8 @@ impl Recorder {
     /// Counts a fault of any kind at an address.
     #[cold]
     pub(crate) fn fault(&mut self, op: &str, kind: &str, offset: u64) {
-        let same = |errors: &IoErrors| errors.op == op && errors.kind == kind;
-        let index = self.errors.iter().position(same).unwrap_or_else(|| {
+        let index = self.errors.iter().position(|e| e.op == op && e.kind == kind);
+        let index = index.unwrap_or_else(|| {
             self.errors.push(IoErrors::new(op, kind, self.workload.as_str(), 0));
             self.errors.len() - 1
         });

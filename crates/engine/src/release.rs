@@ -40,12 +40,15 @@ pub(crate) struct Look(Vec<u64>);
 
 /// The places of a device to read, spread over a region.
 pub(crate) fn places(region: Region) -> Vec<Stretch> {
-    let all = region.bytes.div_ceil(STRETCH);
-    let step = all.div_ceil(STRETCHES).max(1);
-    let starts = (0..STRETCHES).map(|i| i * step).take_while(|i| *i < all).map(|i| i * STRETCH);
-    let place =
-        |at: u64| Stretch { at: region.start + at, bytes: STRETCH.min(region.bytes - at) as u32 };
-    starts.map(place).collect()
+    let stretches = region.bytes.div_ceil(STRETCH);
+    let step = stretches.div_ceil(STRETCHES).max(1);
+    let numbers = (0..STRETCHES).map(|i| i * step).take_while(|number| *number < stretches);
+    let mut places = Vec::new();
+    for offset in numbers.map(|number| number * STRETCH) {
+        let bytes = STRETCH.min(region.bytes - offset) as u32;
+        places.push(Stretch { at: region.start + offset, bytes });
+    }
+    places
 }
 
 /// Writes unique, incompressible content with `write`, so that changes are visible. The buffer is

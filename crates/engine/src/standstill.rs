@@ -140,8 +140,8 @@ impl Standstills {
         if late < DOUBTFUL_NS {
             return None;
         }
-        let still = late >= LATE_NS;
-        *(if still { &mut self.total_ns } else { &mut self.doubtful_ns }) += late;
+        let is_standstill = late >= LATE_NS;
+        *(if is_standstill { &mut self.total_ns } else { &mut self.doubtful_ns }) += late;
         if self.pauses.len() == PAUSES_MAX {
             self.pauses.pop_front();
         }
@@ -150,9 +150,9 @@ impl Standstills {
             ended: now,
             late,
             intervals: [begun, now].map(|ns| ns / interval_ns),
-            still,
+            still: is_standstill,
         });
-        still.then_some(late)
+        is_standstill.then_some(late)
     }
 
     /// Whether the process stood still during part of this time, so that rates over it are not the
@@ -164,8 +164,8 @@ impl Standstills {
 
     /// Removes the latencies of operations that were in flight during a pause.
     pub(crate) fn remove_latencies(&mut self, interval: u64, kinds: &mut Kinds) {
-        let near = self.pauses.iter().filter(|pause| pause.is_near(interval));
-        let Some(least) = near.map(Pause::least_ns).min() else { return };
+        let nearby_pauses = self.pauses.iter().filter(|pause| pause.is_near(interval));
+        let Some(least) = nearby_pauses.map(Pause::least_ns).min() else { return };
         for stats in kinds.iter_mut().flatten() {
             self.ops += stats.service.remove_from(least);
             if let Some(response) = &mut stats.response {

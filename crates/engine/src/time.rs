@@ -11,8 +11,8 @@ pub(crate) fn monotonic_ns() -> u64 {
 /// not.
 pub(crate) fn asleep_ns() -> u64 {
     // In this order, a delay between the readings is not mistaken for suspension.
-    let with = reading_ns(ClockId::Boottime);
-    with.saturating_sub(monotonic_ns())
+    let boot_ns = reading_ns(ClockId::Boottime);
+    boot_ns.saturating_sub(monotonic_ns())
 }
 
 fn reading_ns(clock: ClockId) -> u64 {

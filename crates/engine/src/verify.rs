@@ -47,13 +47,13 @@ impl Verifier {
     /// of an address.
     pub(crate) fn new(workload: &Workload, job: u32, slots: u32, place_bits: u32) -> Verifier {
         let slice = workload.slice(job);
-        let filler = || Filler::new(workload.content.clone(), workload.seed);
         let grid = u64::from(workload.blocks.min());
         let blocks = slice.bytes / grid + 1;
         Verifier {
             seed: workload.seed,
             proof: workload.proof.clone(),
-            filler: matches!(workload.content, Content::Blend(_)).then(filler),
+            filler: matches!(workload.content, Content::Blend(_))
+                .then(|| Filler::new(workload.content.clone(), workload.seed)),
             slice,
             grid,
             place: (1 << place_bits) - 1,
@@ -138,50 +138,51 @@ impl Verifier {
     pub(crate) fn check(&mut self, offset: u64, buffer: &[u8]) -> Option<(Fault, u64)> {
         let mut first = None;
         for (i, block) in buffer.chunks(self.grid as usize).enumerate() {
-            let at = offset + i as u64 * self.grid;
-            let known = self.sequences[((at - self.slice.start) / self.grid) as usize];
-            if known == OPEN || (known == UNWRITTEN && !self.expects_all) {
+            let address = offset + i as u64 * self.grid;
+            let sequence = self.sequences[((address - self.slice.start) / self.grid) as usize];
+            if sequence == OPEN || (sequence == UNWRITTEN && !self.expects_all) {
                 continue;
             }
             self.bytes += block.len() as u64;
-            let found = match &self.proof {
+            let fault = match &self.proof {
                 Proof::Stamps { layout, .. } => {
-                    let expected = (known != UNWRITTEN).then_some(u64::from(known));
-                    let checked = stamp::check(block, at, expected, self.seed, *layout);
-                    checked.err().map(|fault| (fault, at))
+                    let expected = (sequence != UNWRITTEN).then_some(u64::from(sequence));
+                    let checked = stamp::check(block, address, expected, self.seed, *layout);
+                    checked.err().map(|fault| (fault, address))
                 }
                 Proof::Motif(motif) => {
                     // Writes of another run are assumed to begin at the same addresses as the
                     // reads.
-                    let before = if known == UNWRITTEN { i as u64 } else { u64::from(known) - 1 };
-                    let behind = before * self.grid;
-                    let start = (at - behind.min(at)) & self.place;
-                    let differs = motif.differs(block, behind, start);
-                    differs.map(|byte| (Fault::Flipped, at + byte as u64))
+                    let before =
+                        if sequence == UNWRITTEN { i as u64 } else { u64::from(sequence) - 1 };
+                    let distance = before * self.grid;
+                    let start = (address - distance.min(address)) & self.place;
+                    let differs = motif.differs(block, distance, start);
+                    differs.map(|byte| (Fault::Flipped, address + byte as u64))
                 }
             };
-            first = first.or(found);
+            first = first.or(fault);
         }
         first
     }
 
     /// The block at `fault` of an operation that read `buffer`, and its expected content.
     pub(crate) fn dump(&mut self, op: Op, fault: u64, buffer: &[u8]) -> Dump {
-        let behind = (fault - op.offset) / self.grid * self.grid;
-        let (at, last) = (op.offset + behind, buffer.len());
-        let found = &buffer[behind as usize..last.min((behind + self.grid) as usize)];
-        Dump { address: at, found: found.to_vec(), expected: self.expected(op, at, found) }
+        let distance = (fault - op.offset) / self.grid * self.grid;
+        let (address, last) = (op.offset + distance, buffer.len());
+        let block = &buffer[distance as usize..last.min((distance + self.grid) as usize)];
+        Dump { address, found: block.to_vec(), expected: self.expected(op, address, block) }
     }
 
     /// The expected content of an address, if known.
     fn expected(&mut self, op: Op, at: u64, found: &[u8]) -> Option<Vec<u8>> {
         let mut block = vec![0; found.len()];
-        let known = self.sequences[((at - self.slice.start) / self.grid) as usize];
+        let sequence = self.sequences[((at - self.slice.start) / self.grid) as usize];
         if let Proof::Motif(motif) = &self.proof {
-            let unwritten = known == UNWRITTEN;
-            let behind =
-                if unwritten { at - op.offset } else { (u64::from(known) - 1) * self.grid };
-            motif.paint(&mut block, behind, (at - behind.min(at)) & self.place);
+            let unwritten = sequence == UNWRITTEN;
+            let distance =
+                if unwritten { at - op.offset } else { (u64::from(sequence) - 1) * self.grid };
+            motif.paint(&mut block, distance, (at - distance.min(at)) & self.place);
             return Some(block);
         }
         let Proof::Stamps { layout, around: None } = &self.proof else { return None };
@@ -194,7 +195,7 @@ impl Verifier {
             let mut sectors = found.chunks_exact(layout.sector);
             sectors.find_map(|sector| stamp::read_sector(sector, layout.at))
         };
-        let sequence = if known == UNWRITTEN { stamped()?.sequence as u32 } else { known };
+        let sequence = if sequence == UNWRITTEN { stamped()?.sequence as u32 } else { sequence };
         self.dress(at, sequence, &mut block);
         Some(block)
     }
@@ -205,11 +206,10 @@ impl Verifier {
         let blocks = (u64::from(bytes) / self.grid).max(1) as usize;
         let whole = (self.slice.bytes / self.grid) as usize;
         let first = (from.saturating_sub(self.slice.start) / self.grid) as usize;
-        let written = |s: &u32| *s != UNWRITTEN && *s != OPEN;
         let (number, piece) = self.sequences[first.min(whole)..whole]
             .chunks(blocks)
             .enumerate()
-            .find(|(_, piece)| piece.iter().any(written))?;
+            .find(|(_, piece)| piece.iter().any(|s: &u32| *s != UNWRITTEN && *s != OPEN))?;
         let offset = self.slice.start + (first + number * blocks) as u64 * self.grid;
         Some(Op { kind: OpKind::Read, offset, bytes: piece.len() as u32 * self.grid as u32 })
     }

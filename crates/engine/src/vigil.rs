@@ -59,11 +59,11 @@ impl Vigil {
             return Ok(None);
         }
         let alarm = Arc::new(AtomicBool::new(false));
-        let ((end, until), (sender, outcome)) = (channel(), channel());
+        let ((end, ended), (sender, outcome)) = (channel(), channel());
         let raised = Arc::clone(&alarm);
         let thread = std::thread::Builder::new().name("vigil".into());
         thread.spawn(move || {
-            let result = keep(&watched, &until);
+            let result = keep(&watched, &ended);
             raised.store(result.is_err(), Ordering::Release);
             // Closes the target before the phase ends: a format needs every descriptor closed.
             drop(watched);

@@ -115,12 +115,12 @@ impl Backend for Aio<'_> {
         if self.in_flight == 0 && timeout.is_none_or(|ns| ns == 0) {
             return Ok(());
         }
-        let got = match self.context.collect(least, timeout, &mut self.events) {
+        let count = match self.context.collect(least, timeout, &mut self.events) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => 0,
             other => other?,
         };
-        self.in_flight -= got;
-        let events = self.events[..got].iter();
+        self.in_flight -= count;
+        let events = self.events[..count].iter();
         done.extend(events.map(|e| Completion { slot: e.data as u32, result: e.result }));
         Ok(())
     }

@@ -30,9 +30,9 @@ impl<B: Backend> ByBytes<B> {
         let buffer = self.inner.buffer(slot, op.bytes);
         let program = &mut self.program[..buffer.len()];
         program.copy_from_slice(buffer);
-        let mut at = 0;
-        while at < program.len() {
-            move_byte(buffer, program, &mut at);
+        let mut index = 0;
+        while index < program.len() {
+            move_byte(buffer, program, &mut index);
         }
     }
 
@@ -40,9 +40,9 @@ impl<B: Backend> ByBytes<B> {
     fn get(&mut self, slot: u32, op: &Op) {
         let buffer = self.inner.buffer(slot, op.bytes);
         let program = &mut self.program[..buffer.len()];
-        let mut at = 0;
-        while at < program.len() {
-            move_byte(program, buffer, &mut at);
+        let mut index = 0;
+        while index < program.len() {
+            move_byte(program, buffer, &mut index);
         }
         std::hint::black_box(program);
     }

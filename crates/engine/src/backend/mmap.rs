@@ -30,14 +30,14 @@ impl<'f> Mmap<'f> {
         arena: Arena,
     ) -> io::Result<Serial<Mmap<'f>>> {
         let writable = workload.mix.write > 0;
-        let map = |file: &&File| {
+        let maps = files.list().iter().map(|file| {
             let mapping = Mapping::new(file, length(file)?, writable)?;
             if advised {
                 mapping.advise(workload.pattern != Pattern::Sequential);
             }
             Ok(mapping)
-        };
-        let maps = files.list().iter().map(map).collect::<io::Result<_>>()?;
+        });
+        let maps = maps.collect::<io::Result<_>>()?;
         let evicts = workload.caching == Caching::Bypass;
         Ok(Serial::new(Mmap { files, maps, evicts }, clock, arena))
     }

@@ -38,9 +38,9 @@ impl<B: Backend> SerializeOverlap<B> {
 
 /// Whether an operation overlaps one of these. Addresses include the file; a flush has no address.
 fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
-    let mut others = others.iter().map(|(_, other)| other);
+    let mut in_flight = others.iter().map(|(_, other)| other);
     op.kind != OpKind::Flush
-        && others.any(|other| op.offset < other.end() && other.offset < op.end())
+        && in_flight.any(|other| op.offset < other.end() && other.offset < op.end())
 }
 
 impl<B: Backend> Backend for SerializeOverlap<B> {
@@ -82,8 +82,8 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
         };
         let before = done.len();
         self.inner.turn(wait, done)?;
-        let gone = |slot: u32| done[before..].iter().any(|completion| completion.slot == slot);
-        self.flying.retain(|(slot, _)| !gone(*slot));
+        let completed = &done[before..];
+        self.flying.retain(|(slot, _)| !completed.iter().any(|other| other.slot == *slot));
         if !self.held.is_empty() {
             self.release();
         }

@@ -30,13 +30,13 @@ impl Transfer for Psync<'_> {
     fn transfer(&self, op: Op, buffer: &mut [u8]) -> io::Result<usize> {
         let (file, offset) = self.files.locate(op.offset);
         loop {
-            let done = match op.kind {
+            let result = match op.kind {
                 OpKind::Write => file.write_at(buffer, offset),
                 _ => file.read_at(buffer, offset),
             };
             // A signal is not an error of the drive.
-            if !matches!(&done, Err(e) if e.kind() == io::ErrorKind::Interrupted) {
-                return done;
+            if !matches!(&result, Err(e) if e.kind() == io::ErrorKind::Interrupted) {
+                return result;
             }
         }
     }

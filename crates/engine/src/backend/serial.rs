@@ -41,12 +41,12 @@ impl<T: Transfer> Serial<T> {
 
     #[inline]
     fn perform(&mut self, slot: u32, op: Op) -> i64 {
-        let moved = match op.kind {
+        let transferred = match op.kind {
             OpKind::Read | OpKind::Write => self.way.transfer(op, self.arena.slot(slot, op.bytes)),
             OpKind::Flush => return self.way.flush(op),
             OpKind::Discard => return cold::perform(self.way.files(), op),
         };
-        moved.map_or_else(|e| negative(&e), |bytes| bytes as i64)
+        transferred.map_or_else(|e| negative(&e), |bytes| bytes as i64)
     }
 }
 

@@ -164,8 +164,8 @@ impl Backend for Sim<'_> {
 
     #[inline]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        if let Some(at) = self.returns_at(wait) {
-            self.now = self.now.max(at);
+        if let Some(time) = self.returns_at(wait) {
+            self.now = self.now.max(time);
         }
         while let Some(&Reverse((time, slot, result))) = self.in_flight.peek() {
             if time > self.now {

@@ -113,14 +113,14 @@ impl FdDevice {
 
 /// The best backend that works for a file, with a finding if it is not io_uring.
 fn best_backend(file: &File, clock: Clock) -> (BackendKind, Option<Finding>) {
-    let Err(why) = sys::ring::make(1) else {
+    let Err(error) = sys::ring::make(1) else {
         return (BackendKind::Uring, None);
     };
     let arena = Arena::new(1, 4096);
     let context = arena
         .and_then(|arena| Aio::new(clock, Files::new(&[file], 63, false), arena, None).map(drop));
     let kind = if context.is_ok() { BackendKind::Aio } else { BackendKind::Psync };
-    let text = format!("io_uring is not available ({why}): {} is used", kind.name());
+    let text = format!("io_uring is not available ({error}): {} is used", kind.name());
     (kind, Some(Finding::new(FindingKind::BackendFallback, Level::Note, text)))
 }
 
@@ -261,10 +261,9 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
         }
         BackendKind::Uring => {
             let mut ring = sys::ring::make(depth);
-            let absent = |e: &mut io::Error| {
+            let ring = ring.as_mut().map_err(|e: &mut io::Error| {
                 io::Error::new(e.kind(), format!("io_uring is not available: {e}"))
-            };
-            let ring = ring.as_mut().map_err(absent);
+            });
             let uring = ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?, priorities())));
             serialized(issue, uring, user)
         }

@@ -28,21 +28,21 @@ impl FoundBlocks {
     /// text gives the reason for a failure.
     pub(super) fn find(file: &File, region: Region, device: &Path) -> Result<FoundBlocks, String> {
         file.sync_data().map_err(|e| format!("the file cannot be flushed: {e}"))?;
-        let all = pieces(file, region.start, region.bytes)
+        let extents = pieces(file, region.start, region.bytes)
             .map_err(|e| format!("the file system does not report where its blocks are: {e}"))?;
-        if all.is_empty() || all.iter().any(|piece| !piece.plain) {
+        if extents.is_empty() || extents.iter().any(|piece| !piece.plain) {
             return Err("the device does not store the file's blocks unchanged".into());
         }
-        let (logical, places) = stretches(&all);
+        let (logical, places) = stretches(&extents);
         let mut options = OpenOptions::new();
         let raw = options.read(true).custom_flags(libc::O_DIRECT).open(device);
         let name = device.display();
-        let raw = raw.map_err(|e| format!("{name} cannot be read directly: {e}"))?;
         let unread = |e| format!("{name} cannot be read directly: {e}");
+        let raw = raw.map_err(unread)?;
         let before = look(exactly(&raw), &places).map_err(unread)?;
-        let held =
+        let content =
             look(exactly(file), &logical).map_err(|e| format!("the file cannot be read: {e}"))?;
-        if before != held {
+        if before != content {
             return Err(format!("the blocks on {name} differ from the file's content"));
         }
         Ok(FoundBlocks { device: raw, places, before })
@@ -56,15 +56,18 @@ impl FoundBlocks {
 
 /// The first stretches of the pieces: their places in the file and on the device.
 fn stretches(pieces: &[Piece]) -> (Vec<Stretch>, Vec<Stretch>) {
-    let cut = |piece: &Piece| {
-        let piece = *piece;
-        (0..piece.bytes).step_by(STRETCH as usize).map(move |at| {
-            let bytes = STRETCH.min(piece.bytes - at) as u32;
-            let place = |start: u64| Stretch { at: start + at, bytes };
-            (place(piece.logical), place(piece.physical))
-        })
-    };
-    pieces.iter().flat_map(cut).take(STRETCHES as usize).unzip()
+    let (mut logical, mut physical) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        for offset in (0..piece.bytes).step_by(STRETCH as usize) {
+            if logical.len() == STRETCHES as usize {
+                break;
+            }
+            let bytes = STRETCH.min(piece.bytes - offset) as u32;
+            logical.push(Stretch { at: piece.logical + offset, bytes });
+            physical.push(Stretch { at: piece.physical + offset, bytes });
+        }
+    }
+    (logical, physical)
 }
 
 /// Frees a region of a file and makes the file system trim all its free space. Returns the number

@@ -135,16 +135,16 @@ impl MemoryDrive {
             return -i64::from(libc::EIO);
         }
         let place = op.offset as usize..op.end() as usize;
-        let moved = u64::from(op.bytes);
+        let bytes = u64::from(op.bytes);
         match op.kind {
             OpKind::Read => {
                 self.read(place.start, buffer);
-                self.counters.read_bytes += moved;
+                self.counters.read_bytes += bytes;
             }
             OpKind::Write => self.write(place.start, buffer),
             OpKind::Discard => {
                 self.bytes[place].fill(0);
-                self.counters.discarded_bytes += moved;
+                self.counters.discarded_bytes += bytes;
             }
             OpKind::Flush => self.flushes += 1,
         }

@@ -63,8 +63,8 @@ pub(super) fn written_share(file: &File, region: Region) -> Option<f64> {
         return None;
     }
     let pieces = sys::file::pieces(file, region.start, region.bytes).ok()?;
-    let written: u64 = pieces.iter().map(|piece| piece.bytes).sum();
-    Some(written as f64 / region.bytes as f64)
+    let allocated_bytes: u64 = pieces.iter().map(|piece| piece.bytes).sum();
+    Some(allocated_bytes as f64 / region.bytes as f64)
 }
 
 #[cfg(test)]

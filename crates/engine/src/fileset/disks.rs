@@ -27,19 +27,19 @@ pub(super) fn look<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Before {
 /// The activity of each disk since `before`.
 pub(super) fn since(before: &Before) -> Vec<DiskUse> {
     let elapsed_ms = before.at.elapsed().as_millis().max(1) as f64;
-    let one = |(name, then): &(String, [u64; 11])| {
+    let uses = before.disks.iter().filter_map(|(name, then)| {
         let now = counters(name)?;
-        let grown = |i: usize| now[i].saturating_sub(then[i]);
+        let growth: [u64; 11] = std::array::from_fn(|i| now[i].saturating_sub(then[i]));
         Some(DiskUse {
             name: name.clone(),
-            ios: [grown(0), grown(4)],
-            merges: [grown(1), grown(5)],
-            ticks: [grown(3), grown(7)],
-            in_queue: grown(10),
-            util: (grown(9) as f64 / elapsed_ms * 100.0).min(100.0),
+            ios: [growth[0], growth[4]],
+            merges: [growth[1], growth[5]],
+            ticks: [growth[3], growth[7]],
+            in_queue: growth[10],
+            util: (growth[9] as f64 / elapsed_ms * 100.0).min(100.0),
         })
-    };
-    before.disks.iter().filter_map(one).collect()
+    });
+    uses.collect()
 }
 
 fn counters(name: &str) -> Option<[u64; 11]> {

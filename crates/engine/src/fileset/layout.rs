@@ -28,14 +28,14 @@ pub(super) fn lay_out(file: &File, plan: &FilePlan, seed: u64) -> io::Result<()>
     for (part, number) in buffer.chunks_mut(block as usize).zip(0..) {
         filler.fill(part, number);
     }
-    let mut at = 0;
-    while at < plan.end {
-        let bytes = size.min(plan.end - at) as usize;
+    let mut offset = 0;
+    while offset < plan.end {
+        let bytes = size.min(plan.end - offset) as usize;
         for (part, number) in buffer[..bytes].chunks_mut(block as usize).zip(1..) {
-            filler.touch(part, at + number);
+            filler.touch(part, offset + number);
         }
-        file.write_all_at(&buffer[..bytes], at)?;
-        at += bytes as u64;
+        file.write_all_at(&buffer[..bytes], offset)?;
+        offset += bytes as u64;
     }
     if plan.fsync { file.sync_all() } else { Ok(()) }
 }

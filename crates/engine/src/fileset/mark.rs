@@ -19,13 +19,12 @@ pub(super) fn mark(file: File) -> io::Result<()> {
 
 /// Whether a file is unchanged since a run marked it.
 pub(super) fn is_marked(path: &Path, meta: &Metadata) -> bool {
-    let mut found = [0u8; 64];
+    let mut mark = [0u8; 64];
     let Ok(file) = File::open(path) else { return false };
     // The name may now refer to another file.
-    let same = |now: Metadata| (now.dev(), now.ino()) == (meta.dev(), meta.ino());
-    let length = fgetxattr(&file, NAME, &mut found);
-    file.metadata().is_ok_and(same)
-        && length.is_ok_and(|length| found.get(..length) == Some(stamp(meta).as_bytes()))
+    let length = fgetxattr(&file, NAME, &mut mark);
+    file.metadata().is_ok_and(|now| (now.dev(), now.ino()) == (meta.dev(), meta.ino()))
+        && length.is_ok_and(|length| mark.get(..length) == Some(stamp(meta).as_bytes()))
 }
 
 /// The time of a file's last change.

@@ -51,6 +51,11 @@ impl Known {
         if self.seen.device { 0 } else { end.saturating_sub(self.seen.bytes.unwrap_or(0)) }
     }
 
+    /// Whether it is a file that ssdyno made.
+    fn is_made_here(&self) -> bool {
+        !self.seen.device && (self.ours || self.seen.bytes.is_none())
+    }
+
     /// Whether its current data would be lost.
     fn overwrites(&self) -> bool {
         let Some(plan) = &self.plan else { return false };
@@ -111,11 +116,10 @@ impl FileSet {
 
     /// The devices that were opened to be overwritten.
     pub fn destroyed(&self) -> impl Iterator<Item = &Path> {
-        let device = |opened: &Opened| opened.info.target.kind == TargetKind::Device;
-        let destroyed =
-            move |opened: &Opened| device(opened) && opened.info.allowed == Safety::Destroys;
-        let opened = self.opened.iter().filter(move |(_, opened)| destroyed(opened));
-        opened.map(|(path, _)| path.as_path())
+        let devices = self.opened.iter().filter(|(_, opened)| {
+            opened.info.target.kind == TargetKind::Device && opened.info.allowed == Safety::Destroys
+        });
+        devices.map(|(path, _)| path.as_path())
     }
 
     /// Returns that drive as a device without files. Opens a drive that has no kernel driver.
@@ -161,27 +165,26 @@ impl FileSet {
 
     /// The files that jobs write, except devices.
     fn written_files(&self) -> Vec<PathBuf> {
-        let is_written = |known: &Known| {
+        let files = self.known.iter().filter(|(_, known)| {
             let plan = known.plan.as_ref();
             !known.seen.device && plan.is_some_and(|plan| plan.changed || known.grows() > 0)
-        };
-        let written = self.known.iter().filter(|(_, known)| is_written(known));
-        written.map(|(path, _)| path.clone()).collect()
+        });
+        files.map(|(path, _)| path.clone()).collect()
     }
 
     /// Checks that one file may be used as planned, and opens it if it needs a guard.
     fn admit_one(&mut self, path: &Path) -> Result<()> {
-        let Some(known) = self.known.get(path) else { return Ok(()) };
-        let there = known.seen.bytes.unwrap_or(0);
-        let opened = if there > 0 && !known.ours && known.overwrites() {
-            open_confirmed(path, &known.seen, &self.given(&known.seen))?
-        } else if known.seen.device || (there > 0 && !known.overwrites()) {
+        let Some(file) = self.known.get(path) else { return Ok(()) };
+        let bytes = file.seen.bytes.unwrap_or(0);
+        let opened = if bytes > 0 && !file.ours && file.overwrites() {
+            open_confirmed(path, &file.seen, &self.given(&file.seen))?
+        } else if file.seen.device || (bytes > 0 && !file.overwrites()) {
             let request = OpenRequest::to(Safety::Reads);
             drive::open(&path.to_string_lossy(), &request).map_err(refused)?
         } else {
             return Ok(());
         };
-        if let Some(identity) = known.identity {
+        if let Some(identity) = file.identity {
             same::check(&identity, opened.file()).map_err(|e| failed("open", path, e))?;
         }
         self.opened.insert(path.to_path_buf(), opened);
@@ -190,11 +193,11 @@ impl FileSet {
 
     /// Checks that the file systems have room for every file that grows.
     fn admit_room(&self) -> Result<()> {
-        let mut wanted: BTreeMap<&Path, u64> = BTreeMap::new();
+        let mut needed_bytes: BTreeMap<&Path, u64> = BTreeMap::new();
         for (path, known) in self.known.iter().filter(|(_, known)| known.grows() > 0) {
-            *wanted.entry(directory_of(path)).or_default() += known.grows();
+            *needed_bytes.entry(directory_of(path)).or_default() += known.grows();
         }
-        for (directory, bytes) in wanted {
+        for (directory, bytes) in needed_bytes {
             let room = drive::room(directory).map_err(refused)?;
             if bytes > room {
                 let text = format!(
@@ -220,9 +223,9 @@ impl FileSet {
         // A plan for the smallest scratch file identifies the drive under the directory.
         let request = OpenRequest { size: Some(1), ..OpenRequest::to(Safety::Scratch) };
         // If there is no room even for that, the file may still exist.
-        let there = OpenRequest::to(Safety::Reads);
+        let reading = OpenRequest::to(Safety::Reads);
         let planned = drive::plan_open(&directory.to_string_lossy(), &request)
-            .or_else(|full| drive::plan_open(&path.to_string_lossy(), &there).map_err(|_| full));
+            .or_else(|full| drive::plan_open(&path.to_string_lossy(), &reading).map_err(|_| full));
         let mut info = planned.map_err(refused)?.info;
         (info.bytes, info.target.bytes) = (bytes, Some(bytes));
         info.target.spec = path.display().to_string();
@@ -231,26 +234,27 @@ impl FileSet {
 
     /// A description of the data that will be lost.
     fn destroys(&self) -> Option<String> {
-        let lost: Vec<String> = self.opened.values().filter_map(|o| o.destroys.clone()).collect();
-        (!lost.is_empty()).then(|| lost.join("; "))
+        let contents: Vec<String> =
+            self.opened.values().filter_map(|o| o.destroys.clone()).collect();
+        (!contents.is_empty()).then(|| contents.join("; "))
     }
 }
 
 impl Files for FileSet {
     fn look(&mut self, path: &Path) -> Result<FileSeen> {
-        if let Some(known) = self.known.get(path) {
-            return Ok(known.seen.clone());
+        if let Some(file) = self.known.get(path) {
+            return Ok(file.seen.clone());
         }
-        let known = match pci::spec(path) {
+        let file = match pci::spec(path) {
             Some(spec) => pci::look(&spec, &self.permissions)?,
             None => look_at(path)?,
         };
-        let seen = known.seen.clone();
-        if let Some(identity) = known.identity {
+        let file_seen = file.seen.clone();
+        if let Some(identity) = file.identity {
             self.same.insert(path, identity);
         }
-        self.known.insert(path.to_path_buf(), known);
-        Ok(seen)
+        self.known.insert(path.to_path_buf(), file);
+        Ok(file_seen)
     }
 
     fn room(&mut self, directory: &Path) -> Result<u64> {
@@ -263,8 +267,8 @@ impl Files for FileSet {
         }
         for plan in plans {
             self.look(&plan.path)?;
-            if let Some(known) = self.known.get_mut(&plan.path) {
-                known.plan = Some(plan.clone());
+            if let Some(file) = self.known.get_mut(&plan.path) {
+                file.plan = Some(plan.clone());
             }
         }
         let paths: Vec<PathBuf> = self.known.keys().cloned().collect();
@@ -283,33 +287,33 @@ impl Files for FileSet {
         self.touched = true;
         for (path, known) in &self.known {
             // A file without content that appears on opening is not laid out.
-            let needed = |plan: &&FilePlan| plan.content || !plan.on_open;
-            let plan = known.plan.as_ref().filter(|_| known.grows() > 0).filter(needed);
+            let plan = known.plan.as_ref().filter(|_| known.grows() > 0);
+            let plan = plan.filter(|plan| plan.content || !plan.on_open);
             let Some(plan) = plan else { continue };
             if !progress(path, plan.end) {
                 return Err(RigError::Interrupted);
             }
             let file = self.same.open(path, OpenOptions::new().write(true), true);
-            let laid = file.and_then(|file| layout::lay_out(&file, plan, seed));
-            laid.map_err(|e| failed("lay out", path, e))?;
+            let result = file.and_then(|file| layout::lay_out(&file, plan, seed));
+            result.map_err(|e| failed("lay out", path, e))?;
         }
         self.before = Some(disks::look(self.known.keys()));
         Ok(())
     }
 
     fn remove(&mut self, path: &Path) -> Result<()> {
-        let removed = self.same.check(path).and_then(|()| std::fs::remove_file(path));
+        let result = self.same.check(path).and_then(|()| std::fs::remove_file(path));
         self.same.forget(path);
         self.opened.remove(path);
-        removed.map_err(|e| failed("remove", path, e))
+        result.map_err(|e| failed("remove", path, e))
     }
 
     fn left(&self) -> Vec<(PathBuf, u64)> {
-        let there = |(path, known): (&PathBuf, &Known)| {
+        let files = self.known.iter().filter_map(|(path, known)| {
             let bytes = path.metadata().ok().filter(|_| !known.seen.device)?.len();
             Some((path.clone(), bytes))
-        };
-        self.known.iter().filter_map(there).collect()
+        });
+        files.collect()
     }
 
     fn disks(&mut self) -> Vec<DiskUse> {
@@ -320,9 +324,8 @@ impl Files for FileSet {
 /// Marks the files that the run created or wrote, however it ended.
 impl Drop for FileSet {
     fn drop(&mut self) {
-        let ours = |known: &Known| !known.seen.device && (known.ours || known.seen.bytes.is_none());
         if self.touched {
-            for (path, _) in self.known.iter().filter(|(_, known)| ours(known)) {
+            for (path, _) in self.known.iter().filter(|(_, known)| known.is_made_here()) {
                 // It may have been removed (unlink), or the file system may not support extended
                 // attributes.
                 let _ =
@@ -333,7 +336,7 @@ impl Drop for FileSet {
 }
 
 fn look_at(path: &Path) -> Result<Known> {
-    let mut known = Known { seen: FileSeen::default(), ours: false, identity: None, plan: None };
+    let mut file = Known { seen: FileSeen::default(), ours: false, identity: None, plan: None };
     // Root does not follow another user's link.
     let pinned = emit::resolve(path).map(File::from);
     let meta = match pinned.and_then(|pinned| pinned.metadata()) {
@@ -344,26 +347,26 @@ fn look_at(path: &Path) -> Result<Known> {
                 let text = format!("the directory {} does not exist", directory.display());
                 return Err(RigError::usage(text, "create it, or name another"));
             }
-            return Ok(known);
+            return Ok(file);
         }
         Err(e) => return Err(failed("inspect", path, e)),
     };
-    known.seen.device = meta.file_type().is_block_device();
-    if known.seen.device {
+    file.seen.device = meta.file_type().is_block_device();
+    if file.seen.device {
         let request = OpenRequest::to(Safety::Reads);
         let planned = drive::plan_open(&path.to_string_lossy(), &request).map_err(refused)?;
-        known.seen.bytes = Some(planned.info.bytes);
+        file.seen.bytes = Some(planned.info.bytes);
     } else if meta.is_file() {
-        known.seen.bytes = Some(meta.len());
-        known.identity = Some(FileIdentity::from_metadata(&meta));
-        known.ours = meta.len() == 0 || mark::is_marked(path, &meta);
+        file.seen.bytes = Some(meta.len());
+        file.identity = Some(FileIdentity::from_metadata(&meta));
+        file.ours = meta.len() == 0 || mark::is_marked(path, &meta);
         // A file with two names would be laid out twice.
-        known.ours &= meta.nlink() == 1;
+        file.ours &= meta.nlink() == 1;
     } else {
         let text = format!("{} is neither a file nor a block device", path.display());
         return Err(RigError::usage(text, "name a file, or a directory with directory="));
     }
-    Ok(known)
+    Ok(file)
 }
 
 /// Opens a file that contains data and is not ours, if one of the given words allows its

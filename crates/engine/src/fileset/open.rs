@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use rig::{Advice as Order, BackendKind, FileUse, Job, OpenFlags, Result, RigError, SyncWrites};
+use rig::{Advice as Order, BackendKind, Job, OpenFlags, Result, RigError, SyncWrites};
 use rustix::fs::{Advice, OFlags, fadvise};
 use workload::Caching;
 
@@ -20,8 +20,8 @@ impl FileSet {
         if job.files.is_empty() {
             return Ok(AnyDevice::null());
         }
-        let open = |used: &FileUse| self.open_one(job, &used.path, used.region.end());
-        let files = job.files.iter().map(open).collect::<Result<_>>()?;
+        let files = job.files.iter().map(|f| self.open_one(job, &f.path, f.region.end()));
+        let files = files.collect::<Result<_>>()?;
         let device = FdDevice::of_files(files, is_direct(job), rig::place_bits(&job.files));
         Ok(AnyDevice::files(device))
     }

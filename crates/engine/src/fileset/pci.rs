@@ -47,6 +47,7 @@ pub(super) fn plan(spec: &str, changed: bool, permissions: &Permissions) -> Resu
 /// Inspects the drive as a file of its size.
 pub(super) fn look(spec: &str, permissions: &Permissions) -> Result<Known> {
     let planned = plan(spec, false, permissions)?.planned;
-    let seen = FileSeen { bytes: Some(planned.info.bytes), device: true, ..FileSeen::default() };
-    Ok(Known { seen, ours: false, identity: None, plan: None })
+    let file_seen =
+        FileSeen { bytes: Some(planned.info.bytes), device: true, ..FileSeen::default() };
+    Ok(Known { seen: file_seen, ours: false, identity: None, plan: None })
 }

@@ -45,8 +45,8 @@ impl SameFiles {
 
     /// Opens the file behind a name; creates a missing one if `create` is set.
     pub fn open(&self, path: &Path, options: &OpenOptions, create: bool) -> io::Result<File> {
-        let mut known = self.known();
-        if let Some(identity) = known.get(path) {
+        let mut identities = self.known();
+        if let Some(identity) = identities.get(path) {
             let pinned = pin(path, identity)?;
             return options.open(format!("/proc/self/fd/{}", pinned.as_raw_fd()));
         }
@@ -54,7 +54,7 @@ impl SameFiles {
             return options.open(path);
         }
         let file = create_owned(path, options)?;
-        known.insert(path.to_path_buf(), FileIdentity::from_metadata(&file.metadata()?));
+        identities.insert(path.to_path_buf(), FileIdentity::from_metadata(&file.metadata()?));
         Ok(file)
     }
 }

@@ -104,10 +104,10 @@ impl Machine {
     /// Takes one completed request, waiting at most `patience`; returns whether there was one.
     fn take_block(&mut self, patience: Duration) -> Result<bool> {
         let Some(door) = &mut self.queue.door else { return Ok(false) };
-        let done = door.take(patience).map_err(|e| io_error(&self.info, "wait", e))?;
-        let taken = done.is_some();
-        self.queue.done.extend(done);
-        Ok(taken)
+        let completion = door.take(patience).map_err(|e| io_error(&self.info, "wait", e))?;
+        let has_completed = completion.is_some();
+        self.queue.done.extend(completion);
+        Ok(has_completed)
     }
 }
 
@@ -131,8 +131,8 @@ impl Blocks for Machine {
             if waits {
                 self.goes_on()?;
             }
-            let taken = self.take_block(if waits { LOOK_EVERY } else { Duration::ZERO })?;
-            if !taken && !waits {
+            let has_completed = self.take_block(if waits { LOOK_EVERY } else { Duration::ZERO })?;
+            if !has_completed && !waits {
                 break;
             }
         }

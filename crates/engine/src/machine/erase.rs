@@ -26,15 +26,15 @@ impl Machine {
 
     /// Reads the sampled ranges and returns their fingerprints.
     pub(super) fn look(&self, places: &[Stretch]) -> Result<Look> {
-        let seen = release::look(|at, buffer| self.device.read(at, buffer), places);
-        seen.map_err(|e| device_error(&self.info, "reading blocks", e))
+        let look = release::look(|at, buffer| self.device.read(at, buffer), places);
+        look.map_err(|e| device_error(&self.info, "reading blocks", e))
     }
 
     /// Writes canaries to the sampled ranges and flushes them to the drive.
     pub(super) fn put_canaries(&self, places: &[Stretch]) -> Result<()> {
-        let put = release::put_canaries(|at, bytes| self.device.write(at, bytes), places);
-        let put = put.and_then(|()| Ok(self.device.flush()?));
-        put.map_err(|e: DeviceError| device_error(&self.info, "writing canaries", e))
+        let written = release::put_canaries(|at, bytes| self.device.write(at, bytes), places);
+        let written = written.and_then(|()| Ok(self.device.flush()?));
+        written.map_err(|e: DeviceError| device_error(&self.info, "writing canaries", e))
     }
 
     /// Returns the error for a failed erase. A command that the device lacks is reported as
@@ -49,9 +49,9 @@ impl Machine {
 
     pub(super) fn sanitize(&mut self) -> Result<()> {
         let (device, observer) = (&self.device, &mut self.observer);
-        let mut progress =
-            |done| observer.event(&Event::Progress { name: "sanitize".into(), done });
-        let sanitized = device.sanitize(&mut progress);
+        let sanitized = device.sanitize(&mut |done| {
+            observer.event(&Event::Progress { name: "sanitize".into(), done })
+        });
         sanitized.map_err(|e| device_error(&self.info, "sanitize", e))
     }
 
@@ -63,9 +63,10 @@ impl Machine {
         };
         // The queue's thread shares the device.
         self.queue.close();
-        let busy = || io::ErrorKind::ResourceBusy.into();
         let device = Arc::get_mut(&mut self.device);
-        let device = device.ok_or_else(busy).map_err(|e| io_error(&self.info, "format", e))?;
+        let device = device
+            .ok_or_else(|| io::ErrorKind::ResourceBusy.into())
+            .map_err(|e| io_error(&self.info, "format", e))?;
         let can = device.can_erase(Erase::Format { block_bytes });
         can.map_err(|e| device_error(&self.info, "format", e))?;
         // After a format, the drive may be gone or replaced by another. The rig must be unusable

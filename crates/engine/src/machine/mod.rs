@@ -297,8 +297,8 @@ impl Rig for Machine {
             self.goes_on()?;
             thread::sleep(left.min(step));
             left = left.saturating_sub(step);
-            let done = 1.0 - left.as_secs_f64() / time.as_secs_f64();
-            self.observer.event(&Event::Progress { name: "idle".into(), done });
+            let share = 1.0 - left.as_secs_f64() / time.as_secs_f64();
+            self.observer.event(&Event::Progress { name: "idle".into(), done: share });
         }
         Ok(())
     }

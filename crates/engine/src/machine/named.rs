@@ -39,11 +39,11 @@ impl Files for Machine {
     }
 
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>> {
-        let lost = self.named().admit(plans)?;
+        let destroyed = self.named().admit(plans)?;
         let patience = self.options.patience;
         self.device = Arc::new(self.named().drive(patience)?);
         self.info = self.named().info().clone();
-        Ok(lost)
+        Ok(destroyed)
     }
 
     fn lay_out(&mut self, seed: u64, progress: &mut dyn FnMut(&Path, u64) -> bool) -> Result<()> {

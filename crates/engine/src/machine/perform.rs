@@ -64,7 +64,7 @@ impl Machine {
     /// Runs admitted jobs.
     pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
         self.reserve(&jobs)?;
-        let named = match &self.files {
+        let named_devices = match &self.files {
             Some(files) if !files.is_drive() => {
                 jobs.iter().map(|job| files.open(job)).collect::<Result<Vec<_>>>()?
             }
@@ -97,7 +97,7 @@ impl Machine {
             borrowed: (original && self.device.storage().is_some()).then_some(&self.borrowed),
         };
         let (target, backend) = (&self.device, self.backend);
-        let devices = named.iter().chain(std::iter::repeat(&**target));
+        let devices = named_devices.iter().chain(std::iter::repeat(&**target));
         let routes = jobs.iter().zip(devices).map(|(job, device)| {
             let kind = device.backend(job.issue.backend.unwrap_or(backend));
             Route { device, backend: probe::making(kind, job.workload.calls) }

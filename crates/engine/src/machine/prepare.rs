@@ -154,18 +154,18 @@ impl Prepare for Machine {
 impl Machine {
     /// Discards or erases a region in steps and reports progress after each.
     fn in_steps(&mut self, region: Region, how: Erase) -> Result<()> {
-        let mut at = region.start;
-        while at < region.end() {
+        let mut offset = region.start;
+        while offset < region.end() {
             self.goes_on()?;
-            let piece = Region { start: at, bytes: ERASE_STEP.min(region.end() - at) };
+            let piece = Region { start: offset, bytes: ERASE_STEP.min(region.end() - offset) };
             let erased = match how {
                 Erase::Discard => self.device.discard(piece).map_err(Into::into),
                 _ => self.device.erase(piece, how),
             };
             erased.map_err(|e| self.not_erased(how, e))?;
-            at = piece.end();
-            let done = (at - region.start) as f64 / region.bytes as f64;
-            self.observer.event(&Event::Progress { name: how.name().into(), done });
+            offset = piece.end();
+            let share = (offset - region.start) as f64 / region.bytes as f64;
+            self.observer.event(&Event::Progress { name: how.name().into(), done: share });
         }
         Ok(())
     }

@@ -27,12 +27,12 @@ pub(super) fn own_read_bytes() -> Option<u64> {
 /// measurement do not count.
 pub(super) fn kernel_worker_cpu_ns() -> u64 {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0 };
-    let cpu = |task: fs::DirEntry| {
+    let times = tasks.flatten().filter_map(|task| {
         let name = fs::read_to_string(task.path().join("comm")).ok()?;
         let worker = name.starts_with("iou-wrk");
         // Processor time, waiting time, number of runs (Documentation/scheduler/sched-stats.rst).
         let stat = worker.then(|| fs::read_to_string(task.path().join("schedstat")).ok())??;
         stat.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    tasks.flatten().filter_map(cpu).sum()
+    });
+    times.sum()
 }

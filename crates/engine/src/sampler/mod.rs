@@ -147,7 +147,7 @@ impl<'a> Sampler<'a> {
         });
         let jobs = workers.jobs.iter().max().map_or(0, |job| *job as usize + 1);
         let series = Series::new(subject.name, subject.replicate, subject.start_ns);
-        let seen = Observations {
+        let observations = Observations {
             by_job: vec![JobSeen::default(); if subject.by_job { jobs } else { 0 }],
             series,
             ..Observations::nothing()
@@ -179,7 +179,7 @@ impl<'a> Sampler<'a> {
                 .and_then(|_| own_read_bytes()),
             quota,
             samples,
-            seen,
+            seen: observations,
         }
     }
 
@@ -197,13 +197,13 @@ impl<'a> Sampler<'a> {
         self.origin = origin;
         let interval = self.subject.interval_ns;
         while self.seen.ends.len() < self.workers.jobs.len() {
-            let begun = self.now();
-            let due = ((self.ticks + 1) * interval).clamp(begun, begun + SLEEP_NS);
+            let started = self.now();
+            let due = ((self.ticks + 1) * interval).clamp(started, started + SLEEP_NS);
             self.workers.pulse.witness.sleeps(origin + due);
-            let report = reports.recv_timeout(Duration::from_nanos(due - begun));
+            let report = reports.recv_timeout(Duration::from_nanos(due - started));
             let now = self.now();
-            let stood_ns = self.seen.standstills.record(begun, due, now, interval);
-            self.workers.pulse.witness.woke(stood_ns.map_or(0, |_| now - begun));
+            let stood_ns = self.seen.standstills.record(started, due, now, interval);
+            self.workers.pulse.witness.woke(stood_ns.map_or(0, |_| now - started));
             self.patience.excuse(stood_ns.unwrap_or(0));
             match report {
                 Ok(report) => self.take(report),
@@ -245,8 +245,8 @@ impl<'a> Sampler<'a> {
                 self.record_temperature(temperature_c);
                 self.reported_c = temperature_c;
                 add(&mut self.seen.totals, &kinds);
-                if let Some(seen) = self.seen_of(job) {
-                    add_interval(seen, index, &kinds);
+                if let Some(job_seen) = self.seen_of(job) {
+                    add_interval(job_seen, index, &kinds);
                 }
                 self.close(job);
                 match self.open.get_mut(&index) {
@@ -255,8 +255,8 @@ impl<'a> Sampler<'a> {
                 }
             }
             Report::Reset { job } => {
-                if let Some(seen) = self.seen_of(job) {
-                    *seen = JobSeen::default();
+                if let Some(job_seen) = self.seen_of(job) {
+                    *job_seen = JobSeen::default();
                 }
                 let job = self.workers.jobs[job as usize];
                 if let Some(observer) = &mut self.intervals {
@@ -313,8 +313,8 @@ impl<'a> Sampler<'a> {
         let workers = self.workers.jobs.iter().zip(&self.closed);
         let of_job = workers.filter(|(other, _)| **other == job);
         let closed = of_job.map(|(_, closed)| *closed).min().unwrap_or(0);
-        if let Some(seen) = self.seen_of(worker) {
-            seen.closed = closed;
+        if let Some(job_seen) = self.seen_of(worker) {
+            job_seen.closed = closed;
         }
     }
 
@@ -514,8 +514,8 @@ impl Observations {
 
 fn add(into: &mut Kinds, from: &Kinds) {
     for (mine, theirs) in into.iter_mut().zip(from) {
-        if let Some(theirs) = theirs {
-            mine.get_or_insert_with(KindStats::default).merge(theirs);
+        if let Some(added) = theirs {
+            mine.get_or_insert_with(KindStats::default).merge(added);
         }
     }
 }

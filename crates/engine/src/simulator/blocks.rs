@@ -54,12 +54,12 @@ impl Stored {
             return;
         }
         for (number, block) in (first..).zip(bytes.chunks(size as usize)) {
-            let Some(kept) = landing.target(number) else { continue };
+            let Some(target) = landing.target(number) else { continue };
             let mut block: Box<[u8]> = block.into();
             if landing.is_flipped() && number == (first + end) / 2 {
                 block[size as usize / 2] ^= 1;
             }
-            self.blocks.insert(drive.place(kept), (write, block));
+            self.blocks.insert(drive.place(target), (write, block));
         }
     }
 
@@ -105,21 +105,21 @@ impl Stored {
 
     /// Adds a request to those in flight.
     fn put(&mut self, done: BlockDone) {
-        let at = done.done_ns;
+        let done_ns = done.done_ns;
         let free = self.waiting.iter().position(Option::is_none);
         let place = free.unwrap_or(self.waiting.len());
         match free {
             Some(place) => self.waiting[place] = Some(done),
             None => self.waiting.push(Some(done)),
         }
-        self.order.push(Reverse((at, place)));
+        self.order.push(Reverse((done_ns, place)));
     }
 
     /// Completes the earliest request in flight; returns its time.
     fn complete(&mut self) -> Option<u64> {
-        let Reverse((at, place)) = self.order.pop()?;
+        let Reverse((done_ns, place)) = self.order.pop()?;
         self.done.extend(self.waiting[place].take());
-        Some(at)
+        Some(done_ns)
     }
 }
 
@@ -142,8 +142,8 @@ impl Simulator {
             _ => self.admit_block(request.offset, request.bytes.len())?,
         }
         if self.stored.order.len() >= DEPTH {
-            let at = self.stored.complete().unwrap_or(0);
-            self.now = self.now.max(at);
+            let done_ns = self.stored.complete().unwrap_or(0);
+            self.now = self.now.max(done_ns);
         }
         let kind = match request.way {
             BlockWay::Read => OpKind::Read,
@@ -196,10 +196,10 @@ impl Blocks for Simulator {
 
     fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()> {
         if wait && self.stored.done.is_empty() {
-            let at = self.stored.complete().unwrap_or(0);
-            self.now = self.now.max(at);
+            let done_ns = self.stored.complete().unwrap_or(0);
+            self.now = self.now.max(done_ns);
         }
-        while self.stored.order.peek().is_some_and(|Reverse((at, _))| *at <= self.now) {
+        while self.stored.order.peek().is_some_and(|Reverse((done_ns, _))| *done_ns <= self.now) {
             self.stored.complete();
         }
         done.append(&mut self.stored.done);
@@ -207,8 +207,8 @@ impl Blocks for Simulator {
     }
 
     fn flush(&mut self) -> Result<()> {
-        while let Some(at) = self.stored.complete() {
-            self.now = self.now.max(at);
+        while let Some(done_ns) = self.stored.complete() {
+            self.now = self.now.max(done_ns);
         }
         self.command(Op::FLUSH)
     }

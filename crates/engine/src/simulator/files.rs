@@ -61,8 +61,9 @@ impl Simulator {
     fn place(&mut self, plan: &FilePlan) -> Result<()> {
         let whole = self.is_drive(&plan.path);
         let Regions { files, end } = &mut self.regions;
-        let known = files.iter_mut().find(|file| file.path == plan.path);
-        let start = known.as_ref().map_or(if whole { 0 } else { *end }, |file| file.region.start);
+        let existing = files.iter_mut().find(|file| file.path == plan.path);
+        let start =
+            existing.as_ref().map_or(if whole { 0 } else { *end }, |file| file.region.start);
         let region = Region { start, bytes: plan.end };
         if region.end() > self.info.bytes {
             let text = format!(
@@ -74,7 +75,7 @@ impl Simulator {
             return Err(RigError::Unsupported(text));
         }
         let wants_content = plan.content;
-        match known {
+        match existing {
             Some(file) if file.region.bytes >= plan.end => file.wants_content |= wants_content,
             Some(file) => {
                 let text = format!("{} would grow over the next file", file.path.display());

@@ -69,9 +69,10 @@ fn specimen(spec: &DriveSpec) -> String {
 fn port(spec: &DriveSpec) -> Option<String> {
     let host = &spec.host;
     let costs = [*host.command_us, *host.read_copy_mb_s, *host.write_copy_mb_s];
-    let near = spec.link.first().map_or("none", |link| link.bus.value.as_str());
-    let some = costs.iter().any(|cost| *cost > 0.0);
-    some.then(|| format!("{near}, {} us, copies at {} and {} MB/s", costs[0], costs[1], costs[2]))
+    let bus = spec.link.first().map_or("none", |link| link.bus.value.as_str());
+    let has_costs = costs.iter().any(|cost| *cost > 0.0);
+    has_costs
+        .then(|| format!("{bus}, {} us, copies at {} and {} MB/s", costs[0], costs[1], costs[2]))
 }
 
 fn declared(spec: &DriveSpec) -> DeclaredSizes {

@@ -52,12 +52,12 @@ impl Prepare for Simulator {
     }
 
     fn discard(&mut self, region: Region) -> Result<u64> {
-        let mut at = region.start;
-        while at < region.end() {
+        let mut offset = region.start;
+        while offset < region.end() {
             self.goes_on()?;
-            let bytes = DISCARD_STEP.min(region.end() - at);
-            self.command(Op { kind: OpKind::Discard, offset: at, bytes: bytes as u32 })?;
-            at += bytes;
+            let bytes = DISCARD_STEP.min(region.end() - offset);
+            self.command(Op { kind: OpKind::Discard, offset, bytes: bytes as u32 })?;
+            offset += bytes;
         }
         if region.bytes == self.info.bytes {
             self.info.state = State::Fresh;
@@ -69,15 +69,15 @@ impl Prepare for Simulator {
     /// Discards a region, then reports the state of the sampled blocks.
     fn release(&mut self, region: Region) -> Result<Released> {
         let places = release::places(region);
-        let held: Vec<bool> = places.iter().map(|p| self.drive.is_mapped(p.at)).collect();
+        let were_mapped: Vec<bool> = places.iter().map(|p| self.drive.is_mapped(p.at)).collect();
         self.discard(region)?;
         let mut released = Released::default();
-        for (place, held) in places.iter().zip(held) {
+        for (place, was_mapped) in places.iter().zip(were_mapped) {
             let bytes = u64::from(place.bytes);
             released.looked_bytes += bytes;
-            let kept = !held || self.drive.is_mapped(place.at);
-            let zeros = !kept && self.drive.reads_zeros(place.at);
-            released.kept_bytes += if kept { bytes } else { 0 };
+            let is_kept = !was_mapped || self.drive.is_mapped(place.at);
+            let zeros = !is_kept && self.drive.reads_zeros(place.at);
+            released.kept_bytes += if is_kept { bytes } else { 0 };
             released.zero_bytes += if zeros { bytes } else { 0 };
         }
         Ok(released)

@@ -75,12 +75,12 @@ impl Stamped {
     /// Fills `bytes` with the content that this write stored in a block; returns whether it is
     /// known.
     pub fn read(&self, block: u64, write_number: u64, bytes: &mut [u8]) -> bool {
-        let near = self.runs.range(..=block).rev();
-        let mut near = near.take_while(|(first, _)| block - **first < self.longest);
-        let holds = |(first, run): &(&u64, &StampedRun)| {
-            block - **first < run.blocks && run.write == write_number
+        let runs = self.runs.range(..=block).rev();
+        let runs = runs.take_while(|(first, _)| block - **first < self.longest);
+        let mut covering = runs.filter(|(first, run)| block - **first < run.blocks);
+        let Some((first, run)) = covering.find(|(_, run)| run.write == write_number) else {
+            return false;
         };
-        let Some((first, run)) = near.find(holds) else { return false };
         let offset = run.stamp.offset + (block - first) * bytes.len() as u64;
         write(bytes, Stamp { offset, ..run.stamp }, Layout::default());
         true

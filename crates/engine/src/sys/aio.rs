@@ -110,9 +110,9 @@ impl Context {
         let (count, list) = (self.queue.len(), self.queue.as_mut_ptr());
         // SAFETY: the list holds `count` pointers into `blocks`, which never reallocates; a block
         // is not rewritten until its slot's event has arrived.
-        let taken = check(unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, list) })?;
-        self.queue.drain(..taken as usize);
-        Ok(taken as usize)
+        let submitted = check(unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, list) })?;
+        self.queue.drain(..submitted as usize);
+        Ok(submitted as usize)
     }
 
     /// Drops the first queued operation, which the kernel has rejected, and returns its slot.
@@ -140,10 +140,10 @@ impl Context {
         }
         let (room, list) = (events.len(), events.as_mut_ptr());
         // SAFETY: `list` has room for `room` events, and `limit` is null or points to `time`.
-        let got = check(unsafe {
+        let count = check(unsafe {
             libc::syscall(libc::SYS_io_getevents, self.id, least, room, list, limit)
         })?;
-        Ok(got as usize)
+        Ok(count as usize)
     }
 }
 

@@ -82,11 +82,11 @@ pub(crate) fn pieces(file: &File, start: u64, length: u64) -> io::Result<Vec<Pie
     /// Unknown position, not yet allocated, encoded, encrypted, not aligned, inline, packed tail.
     const NOT_PLAIN: u32 = 0x2 | 0x4 | 0x8 | 0x80 | 0x100 | 0x200 | 0x400;
     const SYNC: u32 = 1;
-    let (mut at, end, mut pieces) = (start, start + length, Vec::new());
-    while at < end {
+    let (mut position, end, mut pieces) = (start, start + length, Vec::new());
+    while position < end {
         let mut map = Map {
-            start: at,
-            length: end - at,
+            start: position,
+            length: end - position,
             flags: SYNC,
             mapped: 0,
             count: 128,
@@ -97,17 +97,17 @@ pub(crate) fn pieces(file: &File, start: u64, length: u64) -> io::Result<Vec<Pie
         check(unsafe { libc::ioctl(file.as_raw_fd(), FIEMAP as _, &raw mut map) })?;
         let extents = &map.extents[..(map.mapped as usize).min(map.extents.len())];
         for extent in extents {
-            let logical = extent.logical.max(at);
-            let to = (extent.logical + extent.length).min(end);
-            if extent.flags & UNWRITTEN == 0 && to > logical {
+            let logical = extent.logical.max(position);
+            let logical_end = (extent.logical + extent.length).min(end);
+            if extent.flags & UNWRITTEN == 0 && logical_end > logical {
                 let physical = extent.physical + (logical - extent.logical);
                 let plain = extent.flags & NOT_PLAIN == 0;
-                pieces.push(Piece { logical, physical, bytes: to - logical, plain });
+                pieces.push(Piece { logical, physical, bytes: logical_end - logical, plain });
             }
         }
         match extents.last() {
-            Some(last) if last.flags & LAST == 0 && last.logical + last.length > at => {
-                at = last.logical + last.length;
+            Some(last) if last.flags & LAST == 0 && last.logical + last.length > position => {
+                position = last.logical + last.length;
             }
             _ => break,
         }
@@ -140,13 +140,13 @@ pub(crate) fn cached_bytes(file: &File, length: u64) -> io::Result<u64> {
 fn cachestat(file: &File, length: u64) -> io::Result<u64> {
     const CACHESTAT: libc::c_long = 451;
     let range = [0, length];
-    let mut found = [0u64; 5];
+    let mut counts = [0u64; 5];
     // SAFETY: the call reads two u64 and writes five, from and to arrays live for it.
     let result = unsafe {
-        libc::syscall(CACHESTAT, file.as_raw_fd(), range.as_ptr(), found.as_mut_ptr(), 0)
+        libc::syscall(CACHESTAT, file.as_raw_fd(), range.as_ptr(), counts.as_mut_ptr(), 0)
     };
     check(result)?;
-    Ok((found[0] * rustix::param::page_size() as u64).min(length))
+    Ok((counts[0] * rustix::param::page_size() as u64).min(length))
 }
 
 /// Bytes of a file mapped at a time: a part of the address space of a 32-bit system.

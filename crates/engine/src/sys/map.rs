@@ -31,6 +31,14 @@ struct MappedRange {
     faults: AtomicUsize,
 }
 
+impl MappedRange {
+    fn contains(&self, address: usize) -> bool {
+        let length = self.length.load(Ordering::Acquire);
+        let base = self.base.load(Ordering::Acquire);
+        (base..base.saturating_add(length)).contains(&address)
+    }
+}
+
 static RANGES: [MappedRange; MAPPINGS_MAX] = [const {
     MappedRange {
         base: AtomicUsize::new(0),
@@ -90,24 +98,24 @@ impl Mapping {
 
     /// Reads from an offset into a buffer.
     pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let from = self.address(offset, buffer.len())?;
+        let source = self.address(offset, buffer.len())?;
         self.watched(|| {
             // SAFETY: both ranges are mapped and do not overlap: the buffer is borrowed
             // exclusively, and this mapping is not shared. Concurrent writes by another process
             // only change which bytes are copied; any bytes are valid.
-            unsafe { std::ptr::copy_nonoverlapping(from, buffer.as_mut_ptr(), buffer.len()) }
+            unsafe { std::ptr::copy_nonoverlapping(source, buffer.as_mut_ptr(), buffer.len()) }
         })
     }
 
     /// Copies a buffer to an offset.
     pub(crate) fn write(&self, offset: u64, buffer: &[u8]) -> io::Result<()> {
-        let to = self.address(offset, buffer.len())?;
+        let destination = self.address(offset, buffer.len())?;
         if self.protection & libc::PROT_WRITE == 0 {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
         self.watched(|| {
             // SAFETY: as in `read`; the mapping is writable.
-            unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), to, buffer.len()) }
+            unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), destination, buffer.len()) }
         })
     }
 
@@ -161,8 +169,8 @@ impl Mapping {
     fn map_again(&self) -> io::Result<()> {
         let (base, flags) = (self.base.as_ptr().cast(), libc::MAP_SHARED | libc::MAP_FIXED);
         // SAFETY: replaces this mapping with itself; no reference into it is alive.
-        let again = unsafe { libc::mmap(base, self.length, self.protection, flags, self.fd, 0) };
-        if again == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
+        let address = unsafe { libc::mmap(base, self.length, self.protection, flags, self.fd, 0) };
+        if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
@@ -196,13 +204,13 @@ fn install() {
     unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &mut *before) };
     BEFORE.store(Box::into_raw(before), Ordering::Release);
     // SAFETY: as above.
-    let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
-    ours.sa_sigaction = handler as usize;
+    action.sa_sigaction = handler as usize;
     // Runs on the signal stack of Rust's threads, because the fault can occur anywhere.
-    ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     // SAFETY: the handler is async-signal-safe, and the mask is empty.
-    unsafe { libc::sigaction(libc::SIGBUS, &ours, null_mut()) };
+    unsafe { libc::sigaction(libc::SIGBUS, &action, null_mut()) };
 }
 
 /// Uses only atomics and system calls, because it interrupts arbitrary code.
@@ -210,12 +218,7 @@ extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc:
     // SAFETY: with SA_SIGINFO the kernel passes a filled siginfo, which contains an address for
     // SIGBUS.
     let address = unsafe { (*info).si_addr() } as usize;
-    let holds = |range: &&MappedRange| {
-        let length = range.length.load(Ordering::Acquire);
-        let base = range.base.load(Ordering::Acquire);
-        (base..base.saturating_add(length)).contains(&address)
-    };
-    if let Some(range) = RANGES.iter().find(holds)
+    if let Some(range) = RANGES.iter().find(|range| range.contains(address))
         && lay_page(address)
     {
         range.faults.fetch_add(1, Ordering::Relaxed);
@@ -235,12 +238,12 @@ fn lay_page(address: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     // SAFETY: errno belongs to this thread, and is restored for the interrupted code.
     let errno = unsafe { *libc::__errno_location() };
-    let at = (address / page * page) as *mut libc::c_void;
+    let start = (address / page * page) as *mut libc::c_void;
     // SAFETY: replaces one page of our mapping that has no content.
-    let laid = unsafe { libc::mmap(at, page, protection, flags, -1, 0) };
+    let address_mapped = unsafe { libc::mmap(start, page, protection, flags, -1, 0) };
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
-    laid != libc::MAP_FAILED
+    address_mapped != libc::MAP_FAILED
 }
 
 #[cfg(test)]

@@ -19,9 +19,8 @@ pub(crate) struct Ended {
 /// Starts a program in a process group of its own. The kernel kills it when the calling thread ends,
 /// whatever ends it.
 pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
-    let bind = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
     // SAFETY: between fork and exec, the closure makes one system call and allocates nothing.
-    unsafe { command.pre_exec(bind) };
+    unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?)) };
     command.process_group(0).spawn()
 }
 
@@ -32,8 +31,8 @@ pub(crate) fn wait(id: u32) -> io::Result<Ended> {
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
         // SAFETY: both pointers are live and exclusive for the call.
-        let done = unsafe { libc::wait4(id as libc::pid_t, &mut status, 0, &mut used) };
-        if done >= 0 {
+        let waited = unsafe { libc::wait4(id as libc::pid_t, &mut status, 0, &mut used) };
+        if waited >= 0 {
             break;
         }
         let error = io::Error::last_os_error();

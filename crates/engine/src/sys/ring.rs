@@ -85,14 +85,14 @@ impl<'r> Ring<'r> {
         let entry = self.entry(op, buffer, priority).user_data(u64::from(slot));
         // SAFETY: the buffer is a slot of the arena, which stays mapped until nothing is in flight,
         // and the worker does not touch it until the completion of this slot was seen.
-        let pushed = unsafe { self.queue.push(&entry) };
-        assert!(pushed.is_ok(), "the ring has as many entries as there are slots");
+        let result = unsafe { self.queue.push(&entry) };
+        assert!(result.is_ok(), "the ring has as many entries as there are slots");
         self.in_flight += 1;
     }
 
     #[inline]
     fn entry(&self, op: Op, buffer: *mut u8, priority: u16) -> squeue::Entry {
-        let (number, at) = self.files.split(op.offset);
+        let (number, offset) = self.files.split(op.offset);
         // A registered file is identified by its index and a flag.
         let (fd, flags) = if self.fixed_files {
             (types::Fd(number as i32), squeue::Flags::FIXED_FILE)
@@ -102,16 +102,17 @@ impl<'r> Ring<'r> {
         let bytes = op.bytes;
         let entry = match (op.kind, self.fixed_buffers) {
             (OpKind::Read, true) => {
-                opcode::ReadFixed::new(fd, buffer, bytes, 0).offset(at).ioprio(priority).build()
+                opcode::ReadFixed::new(fd, buffer, bytes, 0).offset(offset).ioprio(priority).build()
             }
             (OpKind::Read, false) => {
-                opcode::Read::new(fd, buffer, bytes).offset(at).ioprio(priority).build()
+                opcode::Read::new(fd, buffer, bytes).offset(offset).ioprio(priority).build()
             }
-            (OpKind::Write, true) => {
-                opcode::WriteFixed::new(fd, buffer, bytes, 0).offset(at).ioprio(priority).build()
-            }
+            (OpKind::Write, true) => opcode::WriteFixed::new(fd, buffer, bytes, 0)
+                .offset(offset)
+                .ioprio(priority)
+                .build(),
             (OpKind::Write, false) => {
-                opcode::Write::new(fd, buffer, bytes).offset(at).ioprio(priority).build()
+                opcode::Write::new(fd, buffer, bytes).offset(offset).ioprio(priority).build()
             }
             (OpKind::Flush | OpKind::Discard, _) => {
                 opcode::Fsync::new(fd).flags(self.flush_flags()).build()
@@ -162,8 +163,8 @@ impl<'r> Ring<'r> {
     /// some operations have completed.
     #[cold]
     fn refused(&mut self, error: io::Error) -> io::Result<()> {
-        let since = *self.refused_since.get_or_insert_with(Instant::now);
-        if since.elapsed() < REFUSED_MAX { Ok(()) } else { Err(error) }
+        let first_refused = *self.refused_since.get_or_insert_with(Instant::now);
+        if first_refused.elapsed() < REFUSED_MAX { Ok(()) } else { Err(error) }
     }
 
     /// Passes every completion to `done`: its slot, and the bytes moved or a negative error number.

@@ -33,8 +33,9 @@ impl<B: Backend> Worker<'_, B> {
             self.failures = 0;
             return;
         }
-        let gone = [errno::ENODEV, errno::ENXIO, errno::EBADF];
-        let weight = if gone.iter().any(|e| result == -i64::from(*e)) { u32::MAX / 2 } else { 1 };
+        let fatal_errors = [errno::ENODEV, errno::ENXIO, errno::EBADF];
+        let weight =
+            if fatal_errors.iter().any(|e| result == -i64::from(*e)) { u32::MAX / 2 } else { 1 };
         self.failures = self.failures.saturating_add(weight);
         if self.failures >= self.issue.failures_max {
             self.give_up();
@@ -50,8 +51,8 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Decides whether the next completions are examined one by one.
     pub(super) fn look_again(&mut self) {
-        let watched = self.control.watches() || self.issue.log;
-        self.looks = watched || self.verifier.is_some() || self.samples_reads();
+        let is_watched = self.control.watches() || self.issue.log;
+        self.looks = is_watched || self.verifier.is_some() || self.samples_reads();
     }
 
     /// Examines a completed operation: for the control, the log, verification, or zeros.

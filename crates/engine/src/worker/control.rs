@@ -83,8 +83,8 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Applies a ruling once the operations in flight have completed.
     pub(super) fn settle(&mut self, ruling: Continuation, horizon: u64) -> io::Result<Option<u64>> {
-        if let Some(at) = self.drain(horizon)? {
-            return Ok(Some(at));
+        if let Some(wake) = self.drain(horizon)? {
+            return Ok(Some(wake));
         }
         self.control.ruling = Continuation::GoOn;
         self.phase = Phase::Issue;

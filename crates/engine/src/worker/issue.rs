@@ -37,8 +37,8 @@ impl<B: Backend> Worker<'_, B> {
             if self.stop.load(Ordering::Relaxed) {
                 break StopReason::Interrupted;
             }
-            let mut pushed = 0;
-            while pushed < batch {
+            let mut submitted = 0;
+            while submitted < batch {
                 let Some(&slot) = self.free.last() else { break };
                 let Some(due) = pacer.next_due(now) else { break };
                 // Each source has `depth` slots.
@@ -59,13 +59,13 @@ impl<B: Backend> Worker<'_, B> {
                 bytes_left = bytes_left.saturating_sub(u64::from(op.bytes));
                 let issued = self.issue(op, due, recent);
                 self.end.late += u64::from(is_open && issued.saturating_sub(due) > OP_LATE_NS);
-                pushed += 1;
+                submitted += 1;
             }
-            self.end.handed.add(pushed as usize);
-            let wait = self.wait(pacer.wake_at(), pushed == batch, time_ns);
-            if let Some(at) = self.beyond(wait, horizon) {
+            self.end.handed.add(submitted as usize);
+            let wait = self.wait(pacer.wake_at(), submitted == batch, time_ns);
+            if let Some(wake) = self.beyond(wait, horizon) {
                 self.part.bytes = bytes_left;
-                return Ok(Some(at));
+                return Ok(Some(wake));
             }
             self.backend.turn(wait, &mut self.done)?;
             self.end.returned.add(self.done.len());
@@ -143,12 +143,12 @@ impl<B: Backend> Worker<'_, B> {
             None => Wait::No,
             Some(_) if more => Wait::No,
             Some(due) => {
-                let (until, now) = (due.min(limit).saturating_sub(B::SPIN_NS), self.now());
-                if until <= now {
+                let (wake, now) = (due.min(limit).saturating_sub(B::SPIN_NS), self.now());
+                if wake <= now {
                     return Wait::No;
                 }
                 // Virtual time jumps, and nothing can end a job in between.
-                let nap = if B::VIRTUAL { until } else { until.min(now + NAP_NS) };
+                let nap = if B::VIRTUAL { wake } else { wake.min(now + NAP_NS) };
                 Wait::Until(self.origin.saturating_add(nap))
             }
         }
@@ -191,8 +191,8 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn drain(&mut self, horizon: u64) -> io::Result<Option<u64>> {
         while self.free.len() < self.open {
             let wait = Wait::For(1);
-            if let Some(at) = self.beyond(wait, horizon) {
-                return Ok(Some(at));
+            if let Some(wake) = self.beyond(wait, horizon) {
+                return Ok(Some(wake));
             }
             self.backend.turn(wait, &mut self.done)?;
             let now = self.now();

@@ -53,8 +53,8 @@ impl<B: Backend> Worker<'_, B> {
                 Phase::Flush { .. } => self.flush(horizon)?,
                 Phase::Ended => return Ok(WorkerStep::Ended),
             };
-            if let Some(at) = wake {
-                return Ok(WorkerStep::Wake(at));
+            if let Some(wake) = wake {
+                return Ok(WorkerStep::Wake(wake));
             }
         }
     }
@@ -85,8 +85,8 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Ends a part once the operations in flight have completed, and begins the next phase.
     fn end_part(&mut self, reason: StopReason, horizon: u64) -> io::Result<Option<u64>> {
-        if let Some(at) = self.drain(horizon)? {
-            return Ok(Some(at));
+        if let Some(wake) = self.drain(horizon)? {
+            return Ok(Some(wake));
         }
         let planned = self.part.ops.max(self.issued_before);
         assert!(self.issued <= planned, "{} operations of {planned} planned", self.issued);
@@ -153,8 +153,8 @@ impl<B: Backend> Worker<'_, B> {
 
     fn flush(&mut self, horizon: u64) -> io::Result<Option<u64>> {
         loop {
-            if let Some(at) = self.drain(horizon)? {
-                return Ok(Some(at));
+            if let Some(wake) = self.drain(horizon)? {
+                return Ok(Some(wake));
             }
             let Phase::Flush { left, then_reads } = &mut self.phase else { return Ok(None) };
             let then_reads = *then_reads;

@@ -22,8 +22,8 @@ impl<B: Backend> Worker<'_, B> {
         let bytes_max = self.workload.blocks.max();
         // Aligned, for targets that bypass the page cache.
         let mut arena = Arena::new(1, bytes_max as usize)?;
-        let mut from = 0;
-        while let Some(read) = verifier.next_written(from, bytes_max) {
+        let mut offset = 0;
+        while let Some(read) = verifier.next_written(offset, bytes_max) {
             if self.stop.load(Ordering::Relaxed) {
                 self.end.stop = StopReason::Interrupted;
                 break;
@@ -34,8 +34,8 @@ impl<B: Backend> Worker<'_, B> {
                 Ok(false) => break,
                 Ok(true) => {
                     self.failures = 0;
-                    if let Some((fault, at)) = verifier.check(read.offset, buffer) {
-                        self.recorder.fault("verify", fault.name(), at);
+                    if let Some((fault, address)) = verifier.check(read.offset, buffer) {
+                        self.recorder.fault("verify", fault.name(), address);
                     }
                 }
                 Err(e) => self.count_failure(read, result_of(&e)),
@@ -44,7 +44,7 @@ impl<B: Backend> Worker<'_, B> {
                 self.end.stop = StopReason::Errors;
                 break;
             }
-            from = read.end();
+            offset = read.end();
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ impl<B: Backend> Worker<'_, B> {
     /// waited for `wait`, and returned very late, at `now`.
     #[cold]
     pub(super) fn stood_still(&mut self, before: u64, wait: Wait, now: u64) -> u64 {
-        let since = match wait {
+        let start = match wait {
             Wait::Until(until) => before.max(until.saturating_sub(self.origin)),
             _ => before,
         };
@@ -26,7 +26,7 @@ impl<B: Backend> Worker<'_, B> {
         let most = stood.saturating_sub(self.stood_ns);
         self.stood_ns = stood;
         // The drive may have been working for part of that time.
-        now.saturating_sub(since).min(most)
+        now.saturating_sub(start).min(most)
     }
 
     /// Total standstill time according to the sampler, once it has woken and recorded it.

@@ -96,11 +96,11 @@ impl<B: Bus> QueueBackend<B> {
         /// interval of 100 ms.
         const KEPT_NS: u64 = 5_000_000;
         let now = self.clock.now();
-        let passed = now - self.turned_at;
+        let elapsed_ns = now - self.turned_at;
         self.turned_at = now;
         if self.in_flight > 0 {
-            self.turn.busy_ns += passed;
-            self.turn.weighted_ns += passed * u64::from(self.in_flight);
+            self.turn.busy_ns += elapsed_ns;
+            self.turn.weighted_ns += elapsed_ns * u64::from(self.in_flight);
         }
         if self.turn.busy_ns >= KEPT_NS {
             self.hand_over();
@@ -198,7 +198,7 @@ impl<B: Bus> Backend for QueueBackend<B> {
 
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
         self.pair.ring();
-        let mut found = self.refused.len() as u32;
+        let mut completed = self.refused.len() as u32;
         done.append(&mut self.refused);
         if let (Wait::Until(time), 0) = (wait, self.in_flight) {
             let left = time.saturating_sub(self.clock.now());
@@ -210,25 +210,25 @@ impl<B: Bus> Backend for QueueBackend<B> {
         for turn in 1u64.. {
             // Pause before every poll, even a single one: a simulated controller runs in this call.
             nvme::Clock::pause(&*self.pair.owner.host);
-            found += self.collect(done);
+            completed += self.collect(done);
             if !self.held.is_empty() {
                 self.submit_held();
                 self.pair.ring();
             }
             if turn.is_multiple_of(ATTEND_EVERY) || self.pair.is_reset() {
-                found += self.attend(done)?;
+                completed += self.attend(done)?;
             }
-            let enough = match wait {
+            let is_enough = match wait {
                 Wait::No => true,
-                Wait::For(least) => found >= least.min(in_flight),
-                Wait::Until(time) => found > 0 || self.clock.now() >= time,
+                Wait::For(least) => completed >= least.min(in_flight),
+                Wait::Until(time) => completed > 0 || self.clock.now() >= time,
             };
-            if enough {
+            if is_enough {
                 break;
             }
         }
         self.account();
-        self.in_flight -= found;
+        self.in_flight -= completed;
         if self.in_flight == 0 {
             self.hand_over();
         }

@@ -112,12 +112,12 @@ impl<B: Bus> PciDevice<B> {
         let timeout = TIMEOUT.min(patience / TIMEOUTS_IN_PATIENCE);
         let owner = Owner::start(bus, expected.nsid, timeout.as_nanos() as u64)?;
         let Expected { spec, serial, bytes, block_bytes, .. } = expected;
-        let found = (text(&owner.info.serial), owner.bytes(), 1 << owner.place.block_bits);
-        if found != (serial.clone(), bytes, block_bytes) {
-            let (found, there, block) = found;
+        let actual = (text(&owner.info.serial), owner.bytes(), 1 << owner.place.block_bits);
+        if actual != (serial.clone(), bytes, block_bytes) {
             let what = format!(
-                "it has serial number {found}, {there} bytes in blocks of {block}, not {serial}, \
-                 {bytes} in blocks of {block_bytes}"
+                "it has serial number {}, {} bytes in blocks of {}, not {serial}, {bytes} in \
+                 blocks of {block_bytes}",
+                actual.0, actual.1, actual.2
             );
             return Err(DriveError::Changed { path: spec, what }.into());
         }
@@ -189,12 +189,12 @@ impl<B: Bus> PciDevice<B> {
     }
 
     fn temperature(&self) -> Option<f64> {
-        let mut seen = self.temperature.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.0.is_none_or(|at| at.elapsed() >= TEMPERATURE_EVERY) {
+        let mut reading = self.temperature.lock().unwrap_or_else(PoisonError::into_inner);
+        if reading.0.is_none_or(|at| at.elapsed() >= TEMPERATURE_EVERY) {
             let now = self.owner.health().map(|health| health.temperature_c.map(f64::from));
-            *seen = (Some(Instant::now()), now.unwrap_or(seen.1));
+            *reading = (Some(Instant::now()), now.unwrap_or(reading.1));
         }
-        seen.1
+        reading.1
     }
 }
 
@@ -262,14 +262,14 @@ impl<B: Bus> Device for PciDevice<B> {
     fn discard(&self, region: Region) -> io::Result<()> {
         self.whole_blocks(region.start, region.bytes)?;
         let bits = self.owner.place.block_bits;
-        let range = |start: u64| {
+        let starts = (region.start..region.end()).step_by(DISCARD_BYTES as usize);
+        let ranges = starts.map(|start| {
             let bytes = DISCARD_BYTES.min(region.end() - start);
             Range { lba: start >> bits, blocks: (bytes >> bits) as u32 }
-        };
-        let starts = (region.start..region.end()).step_by(DISCARD_BYTES as usize);
-        let ranges: Vec<Range> = starts.map(range).collect();
-        let mut each = ranges.chunks(DISCARD_RANGES);
-        each.try_for_each(|ranges| {
+        });
+        let ranges: Vec<Range> = ranges.collect();
+        let mut requests = ranges.chunks(DISCARD_RANGES);
+        requests.try_for_each(|ranges| {
             self.side(|side| side.carry_out(|side| side.push_discard(0, ranges)))
         })
     }
@@ -292,17 +292,17 @@ impl<B: Bus> Device for PciDevice<B> {
 
     fn check(&self) -> Result<(), DriveError> {
         self.claim.as_ref().map_or(Ok(()), ControllerClaim::check)?;
-        let again = self.owner.identify_again();
-        let (info, namespace) = again.map_err(|source| DriveError::Io {
+        let identified = self.owner.identify_again();
+        let (info, namespace) = identified.map_err(|source| DriveError::Io {
             context: format!("{} does not answer", self.spec),
             source,
         })?;
         let changed = |what| Err(DriveError::Changed { path: self.spec.clone(), what });
-        let (serial, then) = (text(&info.serial), &self.owner.namespace);
+        let (serial, old_namespace) = (text(&info.serial), &self.owner.namespace);
         if serial != self.serial {
             return changed(format!("its serial number was {}, now {serial}", self.serial));
         }
-        difference(then, &namespace).map_or(Ok(()), changed)
+        difference(old_namespace, &namespace).map_or(Ok(()), changed)
     }
 
     fn settle(&self, _everywhere: bool) -> Able<()> {
@@ -347,8 +347,8 @@ impl<B: Bus> Device for PciDevice<B> {
         }
         let mut info = info.clone();
         let bytes = self.owner.bytes();
-        let kept = if info.bytes == bytes_before { bytes } else { info.bytes.min(bytes) };
-        info.bytes = kept - kept % u64::from(block_bytes);
+        let usable_bytes = if info.bytes == bytes_before { bytes } else { info.bytes.min(bytes) };
+        info.bytes = usable_bytes - usable_bytes % u64::from(block_bytes);
         info.logical_block_bytes = block_bytes;
         info.target.bytes = Some(info.bytes);
         info.target.drive.iter_mut().for_each(|drive| drive::nvme_formatted(drive, &namespace));
@@ -359,10 +359,10 @@ impl<B: Bus> Device for PciDevice<B> {
 impl<B: Bus> Storage for PciDevice<B> {
     fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let block = self.block_bytes();
-        let (mut at, mut left) = (offset, buffer);
+        let (mut offset, mut left) = (offset, buffer);
         while !left.is_empty() {
-            let start = at - at % block;
-            let skip = (at - start) as usize;
+            let start = offset - offset % block;
+            let skip = (offset - start) as usize;
             let bytes = (skip + left.len()).next_multiple_of(block as usize) as u64;
             let bytes = bytes.min(u64::from(SIDE_BYTES));
             let take = left.len().min(bytes as usize - skip);
@@ -374,21 +374,21 @@ impl<B: Bus> Storage for PciDevice<B> {
                 now.copy_from_slice(&side.slot(0, bytes as u32)[skip..skip + take]);
                 Ok(())
             })?;
-            (at, left) = (at + take as u64, rest);
+            (offset, left) = (offset + take as u64, rest);
         }
         Ok(())
     }
 
     fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.whole_blocks(offset, bytes.len() as u64)?;
-        let mut at = offset;
+        let mut offset = offset;
         for piece in bytes.chunks(SIDE_BYTES as usize) {
-            let request = self.request(RequestKind::Write, at, piece.len() as u64);
+            let request = self.request(RequestKind::Write, offset, piece.len() as u64);
             self.side(|side| {
                 side.slot(0, piece.len() as u32).copy_from_slice(piece);
                 side.carry_out(|side| side.push(0, request))
             })?;
-            at += piece.len() as u64;
+            offset += piece.len() as u64;
         }
         Ok(())
     }

@@ -94,9 +94,9 @@ impl<B: Bus> Owner<B> {
         }
         let (namespace, place) = identified(&mut controller, nsid).map_err(failed)?;
         let info = controller.info().clone();
-        let up = Up { controller, granted, free: (1..=granted).rev().collect() };
+        let running = Up { controller, granted, free: (1..=granted).rev().collect() };
         Ok(Owner {
-            up: Mutex::new(up),
+            up: Mutex::new(running),
             host,
             resets: AtomicU64::new(0),
             timeout_ns,
@@ -125,13 +125,13 @@ impl<B: Bus> Owner<B> {
 
     /// Identifies the controller and the namespace again.
     pub(crate) fn identify_again(&self) -> io::Result<(Info, Namespace)> {
-        let mut up = self.up();
-        up.controller.check().map_err(failed)?;
+        let mut running = self.up();
+        running.controller.check().map_err(failed)?;
         let mut page = [0; identify::STRUCTURE_BYTES];
         let command = Command::identify(identify::CONTROLLER, 0);
-        up.controller.read(&command, &mut page).map_err(failed)?;
+        running.controller.read(&command, &mut page).map_err(failed)?;
         let info = Info::parse(&page).ok_or(Error::Nonsense("identify controller"));
-        let namespace = up.controller.namespace(self.place.nsid).map_err(failed)?;
+        let namespace = running.controller.namespace(self.place.nsid).map_err(failed)?;
         Ok((info.map_err(failed)?, namespace))
     }
 
@@ -156,8 +156,8 @@ impl<B: Bus> Owner<B> {
     /// again. No queue pair may exist. All data is lost.
     pub(crate) fn format(&mut self, block_bytes: u32) -> Able<()> {
         let (nsid, index) = (self.place.nsid, self.format_of(block_bytes)?);
-        let up = self.up.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let controller = &mut up.controller;
+        let running = self.up.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let controller = &mut running.controller;
         controller.format(nsid, index, NO_ERASE, FORMAT_NS).map_err(failed)?;
         let (namespace, place) = identified(controller, nsid).map_err(failed)?;
         (self.namespace, self.place) = (namespace, place);
@@ -191,10 +191,11 @@ pub(crate) struct QueuePair<B: Bus> {
 impl<B: Bus> QueuePair<B> {
     /// Opens a queue pair for `slots` requests of at most `bytes` bytes.
     pub(crate) fn open(owner: &Arc<Owner<B>>, slots: u32, bytes: u32) -> io::Result<QueuePair<B>> {
-        let mut up = owner.up();
+        let mut running = owner.up();
         let resets = owner.resets.load(Relaxed);
-        let Some(id) = up.free.last().copied() else {
-            let text = format!("the drive has only {} queue pairs: use fewer jobs", up.granted);
+        let Some(id) = running.free.last().copied() else {
+            let text =
+                format!("the drive has only {} queue pairs: use fewer jobs", running.granted);
             return Err(io::Error::other(text));
         };
         let stride = (bytes as usize).max(1).next_multiple_of(PAGE_BYTES);
@@ -202,17 +203,17 @@ impl<B: Bus> QueuePair<B> {
         let shape =
             QueueParameters { slots: slots as usize, request_bytes: stride, base: 0, timeout_ns };
         let data_bytes = addressable(u64::from(slots), stride as u64)?;
-        let layout = up.controller.lay_out(&shape).map_err(failed)?;
+        let layout = running.controller.lay_out(&shape).map_err(failed)?;
         let data_at = layout.end().next_multiple_of(PAGE_BYTES);
         let (head, data) = owner.bus.memory(data_at, data_bytes)?;
         let trackers = vec![Tracker::default(); layout.trackers()];
-        let queue = up.controller.create_queue(id, head, trackers, layout);
+        let queue = running.controller.create_queue(id, head, trackers, layout);
         let mut queue = queue.map_err(failed)?;
-        up.free.pop();
+        running.free.pop();
         for slot in 0..slots as usize {
             queue.prepare(slot, data_at + slot * stride, stride);
         }
-        drop(up);
+        drop(running);
         Ok(QueuePair { owner: owner.clone(), queue, data, data_at, stride, resets })
     }
 
@@ -226,11 +227,12 @@ impl<B: Bus> QueuePair<B> {
     /// Queues a request that uses the buffer of a slot.
     #[inline]
     pub(crate) fn push(&mut self, slot: u32, request: IoRequest) -> Result<(), nvme::PushError> {
-        let at = slot as usize * self.stride;
+        let data_offset = slot as usize * self.stride;
         if matches!(request.kind, nvme::RequestKind::Write | nvme::RequestKind::WriteThrough) {
-            self.data.before_write(at, (request.blocks as usize) << request.place.block_bits);
+            self.data
+                .before_write(data_offset, (request.blocks as usize) << request.place.block_bits);
         }
-        self.queue.push(slot as usize, &IoRequest { at: self.data_at + at, ..request })
+        self.queue.push(slot as usize, &IoRequest { at: self.data_at + data_offset, ..request })
     }
 
     /// Queues a discard of ranges of blocks.
@@ -272,23 +274,23 @@ impl<B: Bus> QueuePair<B> {
     #[cold]
     pub(crate) fn attend(&mut self, mut done: impl FnMut(Completed)) -> io::Result<()> {
         let owner = self.owner.clone();
-        let mut up = owner.up();
+        let mut running = owner.up();
         if !self.is_reset() {
-            match up.controller.attend(&mut self.queue) {
+            match running.controller.attend(&mut self.queue) {
                 Ok(None) => return Ok(()),
                 Err(Error::Gone) => return Err(failed(Error::Gone)),
                 // A controller that does not answer or has stopped by itself also needs a reset.
                 Ok(Some(_)) | Err(_) => {}
             }
             owner.resets.fetch_add(1, Relaxed);
-            up.controller.reset().map_err(failed)?;
+            running.controller.reset().map_err(failed)?;
             // Some controllers forget the number of granted queues on reset.
-            up.controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
+            running.controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
         }
-        up.controller.check().map_err(failed)?;
+        running.controller.check().map_err(failed)?;
         self.resets = owner.resets.load(Relaxed);
-        up.controller.end(&mut self.queue, &mut done);
-        up.controller.restore(&mut self.queue).map_err(failed)
+        running.controller.end(&mut self.queue, &mut done);
+        running.controller.restore(&mut self.queue).map_err(failed)
     }
 
     /// Submits one request on slot 0 and waits for its completion.
@@ -320,11 +322,11 @@ impl<B: Bus> QueuePair<B> {
 /// memory, so the memory is marked as abandoned.
 impl<B: Bus> Drop for QueuePair<B> {
     fn drop(&mut self) {
-        let mut up = self.owner.up();
+        let mut running = self.owner.up();
         let id = self.queue.id();
-        let gone = self.resets != self.owner.resets.load(Relaxed);
-        if gone || up.controller.delete_queue(id).is_ok() {
-            up.free.push(id);
+        let is_reset = self.resets != self.owner.resets.load(Relaxed);
+        if is_reset || running.controller.delete_queue(id).is_ok() {
+            running.free.push(id);
         } else {
             self.data.abandon();
         }

@@ -47,8 +47,10 @@ impl Wire {
     /// A controller with `count` such namespaces.
     #[cfg(test)]
     pub(crate) fn with(setup: Setup, blocks: u64, count: usize) -> Wire {
-        let timing = || Timing::Fixed { ns: 20_000, spread_ns: 40_000 };
-        let media = || SimulatedMedia::new(BLOCK_BYTES, blocks, timing());
+        let media = || {
+            let timing = Timing::Fixed { ns: 20_000, spread_ns: 40_000 };
+            SimulatedMedia::new(BLOCK_BYTES, blocks, timing)
+        };
         Wire::to(setup, std::iter::repeat_with(media).take(count).collect(), None)
     }
 

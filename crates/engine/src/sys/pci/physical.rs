@@ -140,8 +140,10 @@ impl Function for Physical {
 
     fn take_back(&self, shared: &Shared, reachable: bool) {
         let mut pool = self.pool();
-        let Some(at) = pool.used.iter().position(|(bus, _)| *bus == shared.bus[0]) else { return };
-        let (_, begin) = pool.used.swap_remove(at);
+        let Some(index) = pool.used.iter().position(|(bus, _)| *bus == shared.bus[0]) else {
+            return;
+        };
+        let (_, begin) = pool.used.swap_remove(index);
         // Pages to which the controller may still write are never reused.
         if !reachable {
             pool.give(begin, shared.length as u64);

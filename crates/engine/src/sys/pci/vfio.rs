@@ -128,10 +128,10 @@ impl Vfio {
 
 impl Function for Vfio {
     fn command(&self, change: fn(u16) -> u16) -> io::Result<()> {
-        let at = self.region(CONFIG)?.offset + COMMAND;
+        let offset = self.region(CONFIG)?.offset + COMMAND;
         let mut bits = [0; 2];
-        self.device.read_exact_at(&mut bits, at)?;
-        self.device.write_all_at(&change(u16::from_le_bytes(bits)).to_le_bytes(), at)
+        self.device.read_exact_at(&mut bits, offset)?;
+        self.device.write_all_at(&change(u16::from_le_bytes(bits)).to_le_bytes(), offset)
     }
 
     fn registers(&self) -> io::Result<(&File, u64, usize)> {
