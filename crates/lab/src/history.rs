@@ -15,8 +15,8 @@ const RUNS_MAX: u32 = 30;
 /// Replaces the range of the rounds of each grid cell by the interval for the next run. The samples
 /// keep that range. A store that cannot be read counts as empty.
 pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
-    let assumed = spread::prior(run);
-    if assumed <= 0.0 {
+    let spread = spread::prior(run);
+    if spread <= 0.0 {
         // All runs are identical.
         return;
     }
@@ -31,7 +31,7 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
             .chain(repeats.iter().filter_map(|other| other.metric(&metric.name)))
             .filter_map(session)
             .collect();
-        if let Some(outlook) = outlook(&runs, assumed, ceiling(run, metric)) {
+        if let Some(outlook) = outlook(&runs, spread, ceiling(run, metric)) {
             put(metric, outlook);
         }
     }
@@ -47,13 +47,14 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
 /// Drives on the same port of this machine, as measured by the latest run of the same method on
 /// each.
 pub(crate) fn neighbours(store: &Store, number: i64, run: &Run) -> Vec<Neighbour> {
-    let Some((machine, here)) = run.environment.machine_id.as_deref().zip(port(run)) else {
+    let Some((machine, own_port)) = run.environment.machine_id.as_deref().zip(port(run)) else {
         return Vec::new();
     };
     let simulated = run.target.kind == TargetKind::Virtual;
     let runs = store.of_machine(machine, &run.method, number, RUNS_MAX, simulated);
     let runs = runs.unwrap_or_default();
-    let neighbours = runs.iter().filter(|o| port(o) == Some(here) && o.protocol == run.protocol);
+    let neighbours =
+        runs.iter().filter(|o| port(o) == Some(own_port) && o.protocol == run.protocol);
     neighbours
         .filter_map(|other| {
             let model = other.target.drive.as_ref()?.model.as_deref()?;

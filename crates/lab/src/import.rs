@@ -124,14 +124,14 @@ impl Batch<'_> {
         (imported, bytes): (Imported, usize),
         each: &mut dyn FnMut(Imported) -> Result<()>,
     ) -> Result<()> {
-        let Some(into) = &mut self.into else { return each(imported) };
-        let store = into.open()?;
+        let Some(destination) = &mut self.into else { return each(imported) };
+        let store = destination.open()?;
         // The same text has the same id, even if a later version reads more from it.
         let number = imported.line.is_none().then(|| store.find(&imported.document.run().id).ok());
         if let Some(number) = number.flatten() {
             self.flush(each)?;
-            let entered = Some(Entered { number, news: News::Known });
-            return each(Imported { entered, ..imported });
+            let entry = Some(Entered { number, news: News::Known });
+            return each(Imported { entered: entry, ..imported });
         }
         self.waiting.push(imported);
         self.bytes += bytes;
@@ -143,15 +143,16 @@ impl Batch<'_> {
     }
 
     fn flush(&mut self, each: &mut dyn FnMut(Imported) -> Result<()>) -> Result<()> {
-        let Some(into) = self.into.as_mut().filter(|_| !self.waiting.is_empty()) else {
+        let Some(destination) = self.into.as_mut().filter(|_| !self.waiting.is_empty()) else {
             return Ok(());
         };
         let (waiting, _) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.bytes));
-        let entered = into.open()?.import(waiting.iter().map(|imported| &imported.document))?;
-        self.count += entered.len();
-        let imports = waiting.into_iter().zip(entered);
+        let entries =
+            destination.open()?.import(waiting.iter().map(|imported| &imported.document))?;
+        self.count += entries.len();
+        let imports = waiting.into_iter().zip(entries);
         imports
-            .map(|(imported, entered)| Imported { entered: Some(entered), ..imported })
+            .map(|(imported, entry)| Imported { entered: Some(entry), ..imported })
             .try_for_each(each)
     }
 }
@@ -171,14 +172,14 @@ fn pass(
         Box::new(BufReader::new(File::open(path).map_err(|e| usage_error(e.to_string()))?))
     };
     let takes_records = only.is_none_or(|format| format.name == "ssdyno");
-    let mut found = false;
+    let mut has_records = false;
     let mut barren = None;
     for piece in Pieces::new(input, RECORD_BYTES_MAX) {
         match piece.map_err(|e| usage_error(e.to_string()))? {
             StreamPiece::Record { json, line } if takes_records => {
                 let document = Document::parse(&json)
                     .map_err(|e| usage_error(format!("line {line}: not an ssdyno record: {e}")))?;
-                found = true;
+                has_records = true;
                 let file = file.clone();
                 each((Imported { document, file, line: Some(line), entered: None }, json.len()))?;
             }
@@ -191,7 +192,7 @@ fn pass(
                     barren = Some((text, line));
                 }
                 for (i, mut run) in runs.into_iter().enumerate() {
-                    found = true;
+                    has_records = true;
                     complete(&mut run, &file, &bytes, i);
                     let document =
                         Document::from_run(run).map_err(|e| usage_error(e.to_string()))?;
@@ -201,7 +202,7 @@ fn pass(
             }
         }
     }
-    if found {
+    if has_records {
         return Ok(());
     }
     let (text, line) = barren.unwrap_or_else(|| (String::new(), 1));

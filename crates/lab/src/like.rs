@@ -43,10 +43,10 @@ fn walk(directory: &Path, see: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result
         };
         for entry in entries.flatten() {
             // The metadata of a link itself, not of its target.
-            let Ok(seen) = entry.metadata() else { continue };
-            if seen.is_dir() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_dir() {
                 directories.push(entry.path());
-            } else if seen.is_file() && see(seen.len()).is_break() {
+            } else if metadata.is_file() && see(metadata.len()).is_break() {
                 return Ok(());
             }
         }

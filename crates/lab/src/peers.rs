@@ -51,14 +51,14 @@ pub(crate) fn collect(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec
     let mut peers = Vec::new();
     if let Some(last) = last {
         let day = last.started.get(..10).unwrap_or(&last.started);
-        let whose = format!("run {}, {day}", last.number.unwrap_or_default());
-        peers.extend(same(answer, run, last, &whose, &DECISIVE));
+        let source = format!("run {}, {day}", last.number.unwrap_or_default());
+        peers.extend(same(answer, run, last, &source, &DECISIVE));
     }
     peers.extend(publications(answer, run));
     if let Some(model) = model {
         // A virtual drive has neither a file system nor a host.
-        let whose = format!("simulated {}", model.target.spec);
-        peers.extend(same(answer, run, model, &whose, &DECISIVE[..2]));
+        let source = format!("simulated {}", model.target.spec);
+        peers.extend(same(answer, run, model, &source, &DECISIVE[..2]));
     }
     peers
 }
@@ -101,19 +101,19 @@ fn same(answer: &Answer, run: &Run, other: &Run, whose: &str, conditions: &[&str
 fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
     let model = run.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
     let Some(model) = model.filter(|_| !is_paced(run)) else { return Vec::new() };
-    let about = |other: &Run| {
-        let other = other.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
-        other.is_some_and(|other| is_model(model, other))
-    };
     let mut peers: Vec<Peer> = Vec::new();
     // The figures are embedded in the program, and a test parses all of them.
     let published = published::all().unwrap_or_default();
-    let samples: Vec<&Run> = published.iter().filter(|other| about(other)).collect();
+    let samples = published.iter().filter(|other| {
+        let other = other.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
+        other.is_some_and(|other| is_model(model, other))
+    });
+    let samples: Vec<&Run> = samples.collect();
     for other in &samples {
-        let whose = sample_of(other, &samples);
+        let source = sample_of(other, &samples);
         let differs = differing(run, other, &DECISIVE);
         for tile in &answer.tiles {
-            let is_known = peers.iter().any(|p| p.metric == tile.metric && p.whose == whose);
+            let is_known = peers.iter().any(|p| p.metric == tile.metric && p.whose == source);
             let quantity = quantities(other).into_iter().find(|quantity| {
                 quantity.unit == tile.unit
                     && published::names(other, &quantity.name).contains(&tile.metric)
@@ -124,7 +124,7 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
             let [lowest, highest] = quantity.range.map_or([quantity.value, None], |r| r.map(Some));
             peers.extend(lowest.map(|value| Peer {
                 metric: tile.metric.clone(),
-                whose: whose.clone(),
+                whose: source.clone(),
                 unit: tile.unit,
                 value,
                 highest,
@@ -204,7 +204,7 @@ fn within<T>(
     act: impl FnOnce(&Arc<AtomicBool>) -> Option<T>,
 ) -> Option<T> {
     let interrupt = Arc::new(AtomicBool::new(false));
-    let (done, waiting) = mpsc::channel::<()>();
+    let (finished, waiting) = mpsc::channel::<()>();
     let (late, user) = (Arc::clone(&interrupt), Arc::clone(user));
     let watch = thread::Builder::new().spawn(move || {
         let end = Instant::now() + limit;
@@ -219,7 +219,7 @@ fn within<T>(
     // Without a watching thread there is no limit, so skip the simulation.
     let watch = watch.ok()?;
     let result = act(&interrupt);
-    let _ = done.send(());
+    let _ = finished.send(());
     let _ = watch.join();
     result
 }

@@ -80,11 +80,11 @@ impl Recording {
         };
         let keeper = Keeper::begin(store, &mut run, interrupt)?;
         let number = run.number.unwrap_or_default();
-        let began = Instant::now();
+        let start = Instant::now();
         let notes = Vec::new();
         let provokes = test.provokes;
         let model = None;
-        Ok(Recording { keeper, run, number, began, notes, provokes, model, watcher })
+        Ok(Recording { keeper, run, number, began: start, notes, provokes, model, watcher })
     }
 
     /// The number of the run in the store.

@@ -104,8 +104,8 @@ impl Recovery {
         let journals =
             JournalDir::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
         let mut drives: Vec<String> = journals.unwrap_or_default().iter().map(in_words).collect();
-        let mut seen = BTreeSet::new();
-        drives.retain(|words| seen.insert(words.clone()));
+        let mut known_words = BTreeSet::new();
+        drives.retain(|words| known_words.insert(words.clone()));
         drives
     }
 
@@ -119,8 +119,8 @@ impl Recovery {
             (format!("{owner} left {}", borrowed(&left.drive)), left.command())
         });
         let mut commands: Vec<(String, String)> = commands.collect();
-        let mut seen = BTreeSet::new();
-        commands.retain(|command| seen.insert(command.clone()));
+        let mut known_commands = BTreeSet::new();
+        commands.retain(|command| known_commands.insert(command.clone()));
         commands
     }
 
@@ -272,7 +272,7 @@ impl Recovery {
         }
         let differences = difference(&journal, &differing, &device);
         let damaged = journal.borrowed.damaged();
-        let (lost, whole): (Vec<usize>, Vec<usize>) =
+        let (damaged_blocks, whole): (Vec<usize>, Vec<usize>) =
             differing.iter().partition(|block| damaged.contains(block));
         let mut restored = Returning::new(Pass::Restore, journal.borrowed.bytes_of(&whole));
         let put_back = journal.borrowed.put_back(&storage, &whole, &mut |bytes| {
@@ -281,8 +281,8 @@ impl Recovery {
         });
         put_back.map_err(io_error)?;
         result.put_back = whole.len();
-        if !lost.is_empty() {
-            let n = lost.len();
+        if !damaged_blocks.is_empty() {
+            let n = damaged_blocks.len();
             let text =
                 format!("{differences}; {n} blocks could not be restored: the journal is damaged");
             return Err(LabError::new(ErrorKind::Check, text));
@@ -337,9 +337,11 @@ impl Recovery {
 
     /// The device to use of those that match.
     fn choose(&self, found: &[String]) -> Result<String> {
-        let named = self.device.as_ref();
-        let fitting: Vec<&String> =
-            found.iter().filter(|device| named.is_none_or(|named| named == *device)).collect();
+        let named_device = self.device.as_ref();
+        let fitting: Vec<&String> = found
+            .iter()
+            .filter(|device| named_device.is_none_or(|named| named == *device))
+            .collect();
         match (fitting.as_slice(), found) {
             ([one], _) => Ok((*one).clone()),
             (_, []) => {
@@ -392,8 +394,13 @@ impl Recovery {
 
 /// The bytes of the blocks that differ, of all in the journal.
 fn difference(kept: &EarlierJournal, differing: &[usize], device: &str) -> String {
-    let [some, all] = [kept.borrowed.bytes_of(differing), kept.header.region.bytes];
-    format!("{} of {} on {device} differ", units::decimal(some), units::decimal(all))
+    let [differing_bytes, region_bytes] =
+        [kept.borrowed.bytes_of(differing), kept.header.region.bytes];
+    format!(
+        "{} of {} on {device} differ",
+        units::decimal(differing_bytes),
+        units::decimal(region_bytes)
+    )
 }
 
 /// Blocks that returned different bytes, in words.

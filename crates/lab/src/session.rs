@@ -189,8 +189,8 @@ fn measure(
         shared.lock().warn(&line);
     }
     if ended.is_ok() {
-        let (target, took) = shared.lock().so_far();
-        let model = peers::simulate(request, work, &target, took, interrupt);
+        let (target, elapsed) = shared.lock().so_far();
+        let model = peers::simulate(request, work, &target, elapsed, interrupt);
         shared.lock().note_model(model);
     }
     (outcome, ended)

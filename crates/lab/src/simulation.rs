@@ -79,12 +79,13 @@ fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
     for power in 0..SAMPLES_MAX {
         let [ops, bytes, time] = <[u64; 3]>::from(SAMPLE).map(|n| Some(n * GROWTH.pow(power)));
         let stop = Stop { ops, bytes, time_ns: time, coverage: None };
-        let (from, began) = (simulator.elapsed_ns(), Instant::now());
+        let (start_ns, start) = (simulator.elapsed_ns(), Instant::now());
         simulator.measure(&Workload { stop, ..workload.clone() }).ok()?;
-        let (simulated, took) = (simulator.elapsed_ns().saturating_sub(from), began.elapsed());
-        cost = (simulated > 0).then(|| took.as_secs_f64() / (simulated as f64 * 1e-9));
+        let (simulated, elapsed) =
+            (simulator.elapsed_ns().saturating_sub(start_ns), start.elapsed());
+        cost = (simulated > 0).then(|| elapsed.as_secs_f64() / (simulated as f64 * 1e-9));
         // The first sample includes building the drive's tables.
-        if power > 0 && took >= SAMPLE_TIME {
+        if power > 0 && elapsed >= SAMPLE_TIME {
             break;
         }
     }

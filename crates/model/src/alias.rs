@@ -118,23 +118,23 @@ impl Alias {
         match self.kind {
             AliasKind::None => vec![blocks],
             AliasKind::Wrap => {
-                let (mut from, mut ranges) = (blocks.start, Vec::new());
-                while from < blocks.end {
-                    let place = from % self.blocks;
-                    let count = (self.blocks - place).min(blocks.end - from);
+                let (mut block, mut ranges) = (blocks.start, Vec::new());
+                while block < blocks.end {
+                    let place = block % self.blocks;
+                    let count = (self.blocks - place).min(blocks.end - block);
                     ranges.push(place..place + count);
-                    from += count;
+                    block += count;
                 }
                 ranges
             }
             AliasKind::BlackHole => {
                 let real = blocks.start.min(self.blocks)..blocks.end.min(self.blocks);
-                let beyond = blocks.start.max(self.blocks)..blocks.end;
-                let beyond = if beyond.start < beyond.end { beyond } else { 0..0 };
-                self.remember(beyond.clone());
+                let outside = blocks.start.max(self.blocks)..blocks.end;
+                let outside = if outside.start < outside.end { outside } else { 0..0 };
+                self.remember(outside.clone());
                 // Only the end of a write larger than the cache stays in it.
                 let cached =
-                    beyond.start.max(beyond.end.saturating_sub(self.room as u64))..beyond.end;
+                    outside.start.max(outside.end.saturating_sub(self.room as u64))..outside.end;
                 [real, cached].into_iter().filter(|range| range.start < range.end).collect()
             }
         }

@@ -157,23 +157,26 @@ impl Drive {
             let done_ns = now + self.costs.latency + self.costs.host;
             return Completion { done_ns, status: CommandStatus::Invalid };
         }
-        let (at, place) = self.links.enter(now);
-        let (done, status) = match op.kind {
-            OpKind::Read => (self.read(at, &self.alias.seen_by_memory(op)), CommandStatus::Ok),
-            OpKind::Write => self.written(at, op),
-            OpKind::Flush => self.flush(at),
+        let (start, place) = self.links.enter(now);
+        let (done_ns, status) = match op.kind {
+            OpKind::Read => (self.read(start, &self.alias.seen_by_memory(op)), CommandStatus::Ok),
+            OpKind::Write => self.written(start, op),
+            OpKind::Flush => self.flush(start),
             OpKind::Discard if self.alias.is_dropped(op.offset) => {
-                (self.cores.take(at, self.costs.discard), CommandStatus::Ok)
+                (self.cores.take(start, self.costs.discard), CommandStatus::Ok)
             }
             OpKind::Discard => {
-                (self.discard(at, &self.alias.seen_by_memory(op)), CommandStatus::Ok)
+                (self.discard(start, &self.alias.seen_by_memory(op)), CommandStatus::Ok)
             }
         };
-        let done = done + self.costs.latency;
-        self.links.leave(place, done);
-        self.busy_until = self.busy_until.max(done);
-        self.awake_until = done + self.costs.sleep_after;
-        Completion { done_ns: self.media.vary.seen_by_host(done + self.costs.on_host(op)), status }
+        let done_ns = done_ns + self.costs.latency;
+        self.links.leave(place, done_ns);
+        self.busy_until = self.busy_until.max(done_ns);
+        self.awake_until = done_ns + self.costs.sleep_after;
+        Completion {
+            done_ns: self.media.vary.seen_by_host(done_ns + self.costs.on_host(op)),
+            status,
+        }
     }
 
     /// Applies the flash's drift to the controller.
@@ -217,12 +220,12 @@ impl Drive {
     }
 
     fn use_idle_time(&mut self, now: u64) {
-        let from = self.busy_until + self.costs.idle_after;
-        if from < now {
+        let idle_from = self.busy_until + self.costs.idle_after;
+        if idle_from < now {
             if let Translation::Page(page) = &mut self.translation {
                 // Flash finishes the host's data first.
-                let from = from.max(self.media.quiet_at());
-                page.idle(from, now, &mut self.media);
+                let idle_from = idle_from.max(self.media.quiet_at());
+                page.idle(idle_from, now, &mut self.media);
             }
             self.busy_until = now - self.costs.idle_after.min(now);
         }
@@ -237,8 +240,8 @@ impl Drive {
     fn read(&mut self, at: u64, op: &Op) -> u64 {
         let bytes = u64::from(op.bytes);
         self.counters.read_bytes += bytes;
-        let at = self.heat.allow(at, bytes);
-        let mut ready = self.cores.take(at, self.costs.read);
+        let start = self.heat.allow(at, bytes);
+        let mut ready = self.cores.take(start, self.costs.read);
         let (lpn, end) = (self.page_of(op.offset), self.page_of(op.end() - 1) + 1);
         ready = self.map_cache.look_up(ready, lpn, end - lpn, false, &mut self.media);
         ready = self.find_pieces(ready, op, lpn, end - lpn);
@@ -262,8 +265,8 @@ impl Drive {
                 }
             }),
             Translation::Au(au) => {
-                let missed = (lpn..end).filter(|lpn| cache.is_off() || !cache.take(*lpn));
-                let places = missed.filter_map(|lpn| au.get(lpn));
+                let missing = (lpn..end).filter(|lpn| cache.is_off() || !cache.take(*lpn));
+                let places = missing.filter_map(|lpn| au.get(lpn));
                 places.for_each(|ppn| fetch(ppn, 1, false));
             }
         }
@@ -298,39 +301,39 @@ impl Drive {
 
     fn write(&mut self, at: u64, op: &Op) -> (u64, CommandStatus) {
         let bytes = u64::from(op.bytes);
-        let at = self.heat.allow(at, bytes);
-        let mut ready = self.cores.take(at, self.costs.write);
+        let start = self.heat.allow(at, bytes);
+        let mut ready = self.cores.take(start, self.costs.write);
         if self.worn_out() {
             return (ready, CommandStatus::ReadOnly);
         }
         self.counters.written_bytes += bytes;
-        let (mut from, end) = (op.offset, op.end());
-        let mut done = ready;
-        while from < end {
-            let to = end.min(from + self.piece_bytes);
-            let admitted = self.media.buffer().admit(ready, to - from);
-            let arrived = self.links.carry(Way::In, ready, ready, to - from);
-            done = self.media.buffer().take_in(ready, arrived, to - from);
+        let (mut offset, end) = (op.offset, op.end());
+        let mut done_ns = ready;
+        while offset < end {
+            let piece_end = end.min(offset + self.piece_bytes);
+            let admitted = self.media.buffer().admit(ready, piece_end - offset);
+            let arrived = self.links.carry(Way::In, ready, ready, piece_end - offset);
+            done_ns = self.media.buffer().take_in(ready, arrived, piece_end - offset);
             if admitted > ready {
-                done = done.max(admitted + self.links.time(to - from));
+                done_ns = done_ns.max(admitted + self.links.time(piece_end - offset));
             }
-            match self.store(done, from, to) {
-                Ok(busy_until) => done = done.max(busy_until),
-                Err(Full) => return (done, CommandStatus::ReadOnly),
+            match self.store(done_ns, offset, piece_end) {
+                Ok(busy_until) => done_ns = done_ns.max(busy_until),
+                Err(Full) => return (done_ns, CommandStatus::ReadOnly),
             }
             ready = ready.max(admitted);
-            from = to;
+            offset = piece_end;
         }
-        (done, CommandStatus::Ok)
+        (done_ns, CommandStatus::Ok)
     }
 
     /// Executes a write, and records its content if enabled.
     fn written(&mut self, at: u64, op: &Op) -> (u64, CommandStatus) {
-        let (done, status) = self.write(at, &self.alias.seen_by_memory(op));
+        let (done_ns, status) = self.write(at, &self.alias.seen_by_memory(op));
         if status == CommandStatus::Ok {
             self.remember_write(op);
         }
-        (done, status)
+        (done_ns, status)
     }
 
     /// Stores bytes `from..to`, which enter the buffer at `at`. Returns the time until which the
@@ -339,20 +342,19 @@ impl Drive {
     fn store(&mut self, at: u64, from: u64, to: u64) -> Result<u64, Full> {
         let page = u64::from(self.page_bytes);
         let (lpn, end) = (self.page_of(from), self.page_of(to - 1) + 1);
-        let at = self.map_cache.look_up(at, lpn, end - lpn, true, &mut self.media);
+        let mut ready = self.map_cache.look_up(at, lpn, end - lpn, true, &mut self.media);
         if from.is_multiple_of(page) && to.is_multiple_of(page) {
             if !self.partials.is_empty() {
                 self.forget_partials(lpn, end - lpn);
             }
-            self.put(at, lpn, end - lpn)?;
-            return Ok(at);
+            self.put(ready, lpn, end - lpn)?;
+            return Ok(ready);
         }
-        let mut ready = at;
-        let mut from = from;
-        while from < to {
-            let lpn = self.page_of(from);
+        let mut offset = from;
+        while offset < to {
+            let lpn = self.page_of(offset);
             let stop = to.min((u64::from(lpn) + 1) * page);
-            let range = (from % page) as u32..(from % page + (stop - from)) as u32;
+            let range = (offset % page) as u32..(offset % page + (stop - offset)) as u32;
             ready = if range.len() as u64 == page {
                 self.forget_partials(lpn, 1);
                 self.put(ready, lpn, 1)?;
@@ -360,7 +362,7 @@ impl Drive {
             } else {
                 self.put_partial(ready, lpn, range)?
             };
-            from = stop;
+            offset = stop;
         }
         Ok(ready)
     }
@@ -381,9 +383,9 @@ impl Drive {
         let whole = self.page_bytes;
         self.media.buffer().release(self.partials.overlap(lpn, &range));
         if let Some(full) = self.partials.add(lpn, range, whole) {
-            let done = if full.complete { at } else { self.modify(at, full.lpn) };
-            self.put(done, full.lpn, 1)?;
-            return Ok(done);
+            let ready = if full.complete { at } else { self.modify(at, full.lpn) };
+            self.put(ready, full.lpn, 1)?;
+            return Ok(ready);
         }
         Ok(at)
     }
@@ -413,31 +415,31 @@ impl Drive {
     /// Programs everything in the write buffer, unless that is unnecessary or ignored. Returns the
     /// time at which it is in flash.
     fn flush(&mut self, at: u64) -> (u64, CommandStatus) {
-        let mut at = self.cores.take(at, self.costs.write);
+        let mut ready = self.cores.take(at, self.costs.write);
         if self.protected || self.flush_ignored {
-            return (at, CommandStatus::Ok);
+            return (ready, CommandStatus::Ok);
         }
         while let Some(partial) = self.partials.take() {
-            at = self.modify(at, partial.lpn);
-            if self.put(at, partial.lpn, 1).is_err() {
-                return (at + self.costs.flush, CommandStatus::ReadOnly);
+            ready = self.modify(ready, partial.lpn);
+            if self.put(ready, partial.lpn, 1).is_err() {
+                return (ready + self.costs.flush, CommandStatus::ReadOnly);
             }
         }
-        let done = match &mut self.translation {
-            Translation::Page(page) => page.flush(at, &mut self.media),
-            Translation::Au(au) => au.flush(at, &mut self.media),
+        let done_ns = match &mut self.translation {
+            Translation::Page(page) => page.flush(ready, &mut self.media),
+            Translation::Au(au) => au.flush(ready, &mut self.media),
         };
-        (done.max(self.media.buffer().empty_at()) + self.costs.flush, CommandStatus::Ok)
+        (done_ns.max(self.media.buffer().empty_at()) + self.costs.flush, CommandStatus::Ok)
     }
 
     fn discard(&mut self, at: u64, op: &Op) -> u64 {
         let bytes = u64::from(op.bytes);
         let time = self.costs.discard
             + ((u128::from(self.costs.discard_gib) * u128::from(bytes)) >> 30) as u64;
-        let done = self.cores.take(at, time);
+        let done_ns = self.cores.take(at, time);
         self.counters.discarded_bytes += bytes;
         if !self.discards {
-            return done;
+            return done_ns;
         }
         // Only whole mapping units are released.
         let page = u64::from(self.page_bytes);
@@ -454,7 +456,7 @@ impl Drive {
                 content.discard(blocks, self.discard_zeros);
             }
         }
-        done
+        done_ns
     }
 
     /// Returns the wear, traffic and temperature that the drive reports.

@@ -115,8 +115,8 @@ impl Faults {
             FaultKind::Torn if due => Landing { end: start + (end - start) / 2, ..usual },
             FaultKind::Misplaced if due => {
                 let half = self.blocks / 2;
-                let to = if start < half { start + half } else { start - half };
-                Landing { to: to.min(self.blocks.saturating_sub(end - start)), ..usual }
+                let place = if start < half { start + half } else { start - half };
+                Landing { to: place.min(self.blocks.saturating_sub(end - start)), ..usual }
             }
             _ => usual,
         };

@@ -91,8 +91,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FigureVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Figure<T>, A::Error> {
-        let marked = Marked::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Figure { value: marked.value, from: marked.from, source: marked.source })
+        let figure = Marked::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Figure { value: figure.value, from: figure.from, source: figure.source })
     }
 }
 

@@ -26,18 +26,18 @@ impl Cores {
                 first = i;
             }
         }
-        let done = self.free[first].max(at) + time;
-        self.free[first] = done;
-        done
+        let done_ns = self.free[first].max(at) + time;
+        self.free[first] = done_ns;
+        done_ns
     }
 
     /// Extends by `time` the work of the core that becomes free last, starting no earlier than
     /// `at`. Returns the end.
     pub fn hold(&mut self, at: u64, time: u64) -> u64 {
         let last = (0..self.free.len()).max_by_key(|&i| self.free[i]).unwrap_or(0);
-        let done = self.free[last].max(at) + time;
-        self.free[last] = done;
-        done
+        let done_ns = self.free[last].max(at) + time;
+        self.free[last] = done_ns;
+        done_ns
     }
 }
 

@@ -169,14 +169,14 @@ fn fit_pass(spec: &mut DriveSpec, observed: &Observed) {
 fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     let Some(pass) = &observed.pass else { return };
     for _ in 0..2 {
-        let seen = run_pass(spec, pass);
-        let near = |predicted: f64, measured: f64| (predicted / measured).clamp(0.5, 2.0);
-        if let Some(again) = pass.again {
-            let value = *spec.nand.program_us * near(seen.again.unwrap_or(again), again);
+        let predicted = run_pass(spec, pass);
+        let ratio = |predicted: f64, measured: f64| (predicted / measured).clamp(0.5, 2.0);
+        if let Some(rate) = pass.again {
+            let value = *spec.nand.program_us * ratio(predicted.again.unwrap_or(rate), rate);
             put(&mut spec.nand.program_us, rounded(value), "overwrite rate");
         }
-        if let (Some((_, inside, _)), Some((_, found, _))) = (pass.cache, seen.cache) {
-            let value = *spec.nand.slc_program_us * near(found, inside);
+        if let (Some((_, inside, _)), Some((_, cached_rate, _))) = (pass.cache, predicted.cache) {
+            let value = *spec.nand.slc_program_us * ratio(cached_rate, inside);
             put(&mut spec.nand.slc_program_us, rounded(value), "rate in the cache");
         }
     }
@@ -216,22 +216,22 @@ fn decide(
 fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
     let cells = &observed.cells;
     let trial = |dies: u32, core: f64| {
-        let mut tried = spec.clone();
-        put(&mut tried.nand.dies, dies, "best fit to the cells");
-        READ_CORE.set(&mut tried, rounded(core), "best fit to the cells");
-        fit_pass(&mut tried, observed);
-        fit_alone(&mut tried, cells);
-        (misfit(&tried, cells) + strangeness(&tried, spec), tried)
+        let mut trial_spec = spec.clone();
+        put(&mut trial_spec.nand.dies, dies, "best fit to the cells");
+        READ_CORE.set(&mut trial_spec, rounded(core), "best fit to the cells");
+        fit_pass(&mut trial_spec, observed);
+        fit_alone(&mut trial_spec, cells);
+        (misfit(&trial_spec, cells) + strangeness(&trial_spec, spec), trial_spec)
     };
     let steps = |from: f64, step: f64| (-CORE_STEPS..=CORE_STEPS).map(move |n| from * step.powi(n));
     let nearest = |a: &(f64, DriveSpec), b: &(f64, DriveSpec)| a.0.total_cmp(&b.0);
     let usual = *spec.command.read_us;
     let coarse =
         DIES.iter().flat_map(|dies| steps(usual, CORE_STEP).map(|core| trial(*dies, core)));
-    let Some((_, found)) = coarse.min_by(nearest) else { return spec.clone() };
-    let fine = steps(*found.command.read_us, CORE_FINE_STEP);
-    let fine = fine.map(|core| trial(*found.nand.dies, core));
-    fine.min_by(nearest).map_or(found, |(_, finest)| finest)
+    let Some((_, best)) = coarse.min_by(nearest) else { return spec.clone() };
+    let fine = steps(*best.command.read_us, CORE_FINE_STEP);
+    let fine = fine.map(|core| trial(*best.nand.dies, core));
+    fine.min_by(nearest).map_or(best, |(_, finest)| finest)
 }
 
 /// Sum of squared logarithms of measured over predicted.
@@ -247,10 +247,10 @@ fn strangeness(spec: &DriveSpec, base: &DriveSpec) -> f64 {
         (parameter.place)(&mut spec.clone()).value.max(1e-3)
     };
     let knobs = [&LATENCY, &SLC_READ, &READ, &READ_CORE];
-    let far = knobs
+    let distances = knobs
         .into_iter()
         .map(|parameter| libm::log(value(parameter, spec) / value(parameter, base)).powi(2));
-    0.01 * far.sum::<f64>()
+    0.01 * distances.sum::<f64>()
 }
 
 fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
@@ -260,15 +260,16 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
     if let Some(pass) = &observed.pass {
         let predicted = run_pass(spec, pass);
         lines.push(line("whole drive, fresh", pass.average, predicted.average));
-        if let (Some(cache), Some(found)) = (pass.cache, predicted.cache) {
-            lines.push(line("in the cache", cache.1, found.1));
-            lines.push(line("after the cache", cache.2, found.2));
+        if let (Some(cache), Some(predicted_cache)) = (pass.cache, predicted.cache) {
+            lines.push(line("in the cache", cache.1, predicted_cache.1));
+            lines.push(line("after the cache", cache.2, predicted_cache.2));
         }
         lines
             .extend(pass.again.zip(predicted.again).map(|(m, p)| line("whole drive, again", m, p)));
     }
-    let cell = |cell: &MeasuredCell| line(&cell.workload.name, cell.rate, rate(spec, cell));
-    lines.extend(observed.cells.iter().map(cell));
+    for cell in &observed.cells {
+        lines.push(line(&cell.workload.name, cell.rate, rate(spec, cell)));
+    }
     lines
 }
 

@@ -91,10 +91,11 @@ impl Heat {
         self.updated = now;
         self.seen = traffic;
         // All steps up to the active one have been reached, and each ends at its own temperature.
-        let holds = |i: &usize| self.now_c >= self.steps[*i].below_c;
-        let stays = self.active.and_then(|active| (0..=active).rev().find(holds));
-        let reached = (0..self.steps.len()).rev().find(|&i| self.now_c >= self.steps[i].above_c);
-        self.active = reached.max(stays);
+        let stays = self
+            .active
+            .and_then(|active| (0..=active).rev().find(|i| self.now_c >= self.steps[*i].below_c));
+        let step = (0..self.steps.len()).rev().find(|&i| self.now_c >= self.steps[i].above_c);
+        self.active = step.max(stays);
     }
 
     /// Schedules a host transfer that is ready at `at` and returns its start time.

@@ -185,10 +185,10 @@ impl Media {
         die.read_free = sensed;
         die.free = die.free.max(sensed);
         let moving = sensed.max(self.channels[channel]);
-        let moved = moving + u64::from(pages) * self.page_transfer;
-        self.channels[channel] = moved;
+        let moved_ns = moving + u64::from(pages) * self.page_transfer;
+        self.channels[channel] = moved_ns;
         self.traffic.sensed += u64::from(pages) * self.page_bytes;
-        (moving, moved)
+        (moving, moved_ns)
     }
 
     /// Reads pages for the host. Returns the times of the first and the last data.
@@ -197,9 +197,9 @@ impl Media {
         let (mut first, mut last) = (u64::MAX, at);
         while ppn < end {
             let pages = (self.row_pages - ppn % self.row_pages).min(end - ppn);
-            let (begin, done) = self.sense(at, ppn, pages, slc);
+            let (begin, done_ns) = self.sense(at, ppn, pages, slc);
             first = first.min(begin);
-            last = last.max(done);
+            last = last.max(done_ns);
             ppn += pages;
         }
         (first, last)
@@ -233,9 +233,9 @@ impl Flash for Media {
             self.traffic.sensed += self.page_bytes;
             return self.row.1;
         }
-        let (_, done) = self.read_for_host(at, ppn, n, slc);
-        self.row = ((ppn + n - 1) / self.row_pages, done);
-        done
+        let (_, done_ns) = self.read_for_host(at, ppn, n, slc);
+        self.row = ((ppn + n - 1) / self.row_pages, done_ns);
+        done_ns
     }
 
     #[inline]
@@ -244,21 +244,21 @@ impl Flash for Media {
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
         let share = if cause == ProgramCause::Host { self.host_share } else { WHOLE };
-        let moved = self.channels[channel].max(at) + ((cell.transfer * share) >> 16);
-        self.channels[channel] = moved;
+        let moved_ns = self.channels[channel].max(at) + ((cell.transfer * share) >> 16);
+        self.channels[channel] = moved_ns;
         let die = &mut self.dies[index];
         let program = if cause == ProgramCause::Fold { self.fold_program } else { cell.program };
         let program = self.vary.flash(program, ppn >> self.stride_bits, index, 1);
         let program = (program * share) >> 16;
-        let done = moved.max(die.free) + program;
-        die.occupy(done);
-        (die.unit, die.unit_done) = (ppn, done);
+        let done_ns = moved_ns.max(die.free) + program;
+        die.occupy(done_ns);
+        (die.unit, die.unit_done) = (ppn, done_ns);
         self.row = (u32::MAX, 0);
         self.traffic.programmed += (u64::from(cell.unit_bytes) * share) >> 16;
         if cause == ProgramCause::Host {
-            self.buffer.push(cell.unit_bytes, done);
+            self.buffer.push(cell.unit_bytes, done_ns);
         }
-        done
+        done_ns
     }
 
     fn backlog(&self) -> u64 {
@@ -268,13 +268,13 @@ impl Flash for Media {
     fn erase(&mut self, at: u64, sb: u32) -> u64 {
         let dies = self.dies.len() as u32;
         let first = sb.wrapping_mul(self.units);
-        let mut done = at;
+        let mut done_ns = at;
         for unit in 0..self.units.min(dies) {
             let die = &mut self.dies[(first.wrapping_add(unit) % dies) as usize];
             die.occupy(die.free.max(at) + self.erase);
-            done = done.max(die.free);
+            done_ns = done_ns.max(die.free);
         }
-        done
+        done_ns
     }
 }
 
@@ -318,9 +318,9 @@ impl Buffer {
         self.open += bytes;
         let mut admitted = at;
         while self.open + self.busy > self.bytes {
-            let Some((bytes, done)) = self.units.pop_front() else { break };
+            let Some((bytes, done_ns)) = self.units.pop_front() else { break };
             self.busy -= u64::from(bytes);
-            admitted = admitted.max(done);
+            admitted = admitted.max(done_ns);
         }
         admitted
     }

@@ -171,8 +171,8 @@ impl DriveSpec {
         let description = crate::hosts::HOSTS.iter().find(|(known, _)| *known == host);
         let Some((_, text)) = description else {
             let names = crate::hosts::HOSTS.iter().map(|(name, _)| *name);
-            let near = meant(host, names);
-            return Err(format!("'{host}' is neither a time in us nor a known host{near}"));
+            let suggestion = meant(host, names);
+            return Err(format!("'{host}' is neither a time in us nor a known host{suggestion}"));
         };
         let file = format!("drives/hosts/{host}.toml");
         let host = DriveSpec::parse(&file, text).map_err(|e| e.to_string())?;
@@ -207,9 +207,9 @@ impl DriveSpec {
         }
         let pages = Shape::new(self).layout.page_numbers();
         if pages >= u64::from(u32::MAX) {
-            let why = "too large: with the spare flash, and the pages of a superblock rounded up \
+            let reason = "too large: with the spare flash, and the pages of a superblock rounded up \
                        to a power of two, page numbers exceed 32 bits";
-            return Err(("capacity".into(), why.into()));
+            return Err(("capacity".into(), reason.into()));
         }
         if *self.map.kind != MapKind::Au {
             admit_map(units + pages, usize::BITS).map_err(|why| ("capacity".into(), why))?;
@@ -301,11 +301,12 @@ fn shown(value: &Value) -> String {
 
 /// Returns `; did you mean 'X'?` for the known name that is nearest, in full or by its last word.
 fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.collect();
+    let names: Vec<&str> = known.collect();
     let last = |full: &'a str| full.rsplit('.').next().unwrap_or(full);
-    let near =
-        emit::nearest(name, known.iter().copied().chain(known.iter().map(|full| last(full))));
-    let full = near.and_then(|near| known.iter().find(|full| near == **full || near == last(full)));
+    let nearest =
+        emit::nearest(name, names.iter().copied().chain(names.iter().map(|full| last(full))));
+    let full = nearest
+        .and_then(|nearest| names.iter().find(|full| nearest == **full || nearest == last(full)));
     full.map_or(String::new(), |full| format!("; did you mean '{full}'?"))
 }
 

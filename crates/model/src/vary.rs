@@ -142,8 +142,8 @@ impl Vary {
         if self.host_mean == 0 {
             return done;
         }
-        let at = (self.draw() >> 56) as usize;
-        done + u64::from(self.host[at]) - self.host_mean
+        let index = (self.draw() >> 56) as usize;
+        done + u64::from(self.host[index]) - self.host_mean
     }
 
     /// Returns 64 bits, of which only the upper ones are random (linear congruential generator).

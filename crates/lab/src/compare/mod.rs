@@ -138,8 +138,9 @@ pub fn repeats(store: &Store, runs: &[Run]) -> Result<Vec<Run>> {
 /// Compares every other side with the first. With `metric`, only that metric is tested: a single
 /// metric chosen in advance needs a smaller difference.
 pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<RunComparison>> {
-    let Some((a, others)) = sides.split_first() else { return Ok(Vec::new()) };
-    let mut pairings: Vec<Pairing> = others.iter().map(|b| Pairing::new(a, b, metric)).collect();
+    let Some((a, other_sides)) = sides.split_first() else { return Ok(Vec::new()) };
+    let mut pairings: Vec<Pairing> =
+        other_sides.iter().map(|b| Pairing::new(a, b, metric)).collect();
     if let Some(metric) = metric {
         check_shared(metric, &pairings)?;
     }
@@ -147,7 +148,7 @@ pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<RunComparison
     let tests = pairings.iter_mut().flat_map(|pairing| &mut pairing.tests);
     let family: Vec<Sides> = tests.map(|(_, sides)| std::mem::take(sides)).collect();
     let mut claims = claims(&family).into_iter();
-    let comparisons = pairings.into_iter().zip(others).map(|(mut pairing, b)| {
+    let comparisons = pairings.into_iter().zip(other_sides).map(|(mut pairing, b)| {
         for ((place, _), claim) in pairing.tests.iter().zip(claims.by_ref()) {
             pairing.pairs[*place].judge(claim);
         }

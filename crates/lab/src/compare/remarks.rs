@@ -55,9 +55,9 @@ pub(super) fn is_laid_out(run: &Run) -> bool {
 
 /// Finds runs that laid out their file when others found an existing one.
 pub(super) fn odd(a: &Side, b: &Side) -> Vec<Odd> {
-    let (laid_out, others): (Vec<&Run>, Vec<&Run>) =
+    let (laid_out, measured): (Vec<&Run>, Vec<&Run>) =
         a.runs.iter().chain(&b.runs).partition(|run| is_laid_out(run));
-    if others.is_empty() {
+    if measured.is_empty() {
         return Vec::new();
     }
     let odd = laid_out.into_iter().map(name);

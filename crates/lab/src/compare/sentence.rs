@@ -23,11 +23,11 @@ pub(super) fn compose(
         sentences.push("Reads came from memory.".into());
     }
     if let Some(first) = odd.first() {
-        let (names, were) = match odd {
+        let (names, verb) = match odd {
             [run] => (run.run.clone(), "was"),
             runs => (runs.iter().map(|o| o.run.as_str()).collect::<Vec<_>>().join(", "), "were"),
         };
-        sentences.push(format!("{} {were} in another state: {}.", capitalised(&names), first.why));
+        sentences.push(format!("{} {verb} in another state: {}.", capitalised(&names), first.why));
     }
     let widest = like_for_like.and_then(|like| widest(&like.pairs));
     if let Some((pair, _)) = widest {
@@ -97,12 +97,12 @@ fn effects(differing: &[&Pair], tested: usize, b: char) -> Vec<String> {
 
 /// `B is 1.31 times as fast at random 4 KiB reads at depth 32 (1.24 to 1.38).`
 fn faster(pair: &Pair, side: char, other: char) -> String {
-    let whose = if side == 'A' { format!(" as {other}") } else { String::new() };
+    let comparison = if side == 'A' { format!(" as {other}") } else { String::new() };
     let (times, interval) = factor(pair);
     if MetricKey::parse(&pair.name).as_cell().is_some() {
-        format!("{side} is {times} times as fast{whose} at {}{interval}.", pair.label)
+        format!("{side} is {times} times as fast{comparison} at {}{interval}.", pair.label)
     } else {
-        format!("{}: {side} is {times} times as fast{whose}{interval}.", pair.label)
+        format!("{}: {side} is {times} times as fast{comparison}{interval}.", pair.label)
     }
 }
 
@@ -144,10 +144,10 @@ fn size(pair: &Pair) -> f64 {
 fn undecided(open: &[&Pair], all: bool) -> String {
     let single = open.iter().all(|p| p.n == [1, 1]);
     let widest = open.iter().filter_map(|p| Some((distance(p)?, p)));
-    let Some((far, pair)) = widest.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+    let Some((largest, pair)) = widest.max_by(|a, b| a.0.total_cmp(&b.0)) else {
         return "Inconclusive.".into();
     };
-    let change = format!("{}%", significant(far * 100.0));
+    let change = format!("{}%", significant(largest * 100.0));
     let mut threshold = pair.threshold.unwrap_or(0.0);
     if pair.ratio.is_some_and(|ratio| ratio < 1.0) {
         threshold /= 1.0 + threshold;

@@ -54,15 +54,18 @@ impl<'p> Request<'p> {
             journals: None,
             measure: Box::new(move |shared, interrupt| {
                 let mut setting = run::Setting { interrupt, laying_out };
-                let ran = target
+                let result = target
                     .open(&prepared, Arc::clone(interrupt), Box::new(shared.clone()))
                     .and_then(|mut rig| Ok(prepared.run(rig.as_mut(), &mut setting)?));
-                let ran = match ran {
+                let job_results = match result {
                     Ok(ran) => results.insert(ran),
                     Err(error) => return (Outcome::default(), Err(error)),
                 };
                 let interrupted = LabError::new(ErrorKind::Interrupted, "interrupted");
-                (outcome(ran), if ran.interrupted { Err(interrupted) } else { Ok(()) })
+                (
+                    outcome(job_results),
+                    if job_results.interrupted { Err(interrupted) } else { Ok(()) },
+                )
             }),
         })
     }

@@ -42,8 +42,8 @@ impl FioTarget {
             LabError::usage(text)
                 .advise("sim:NAME, a virtual drive; pci:0000:01:00.0; or a file or device")
         })??;
-        let (never, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
-        let simulator = Simulator::new(spec.clone(), &name, never, quiet);
+        let (interrupt, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
+        let simulator = Simulator::new(spec.clone(), &name, interrupt, quiet);
         Ok(FioTarget(Kind::Virtual(Box::new(simulator), Box::new(spec))))
     }
 

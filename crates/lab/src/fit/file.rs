@@ -48,8 +48,8 @@ fn quoted(text: &str) -> String {
 fn line(key: &str, figure: &FigureLine) -> String {
     let bare = figure.value.parse::<f64>().is_ok() || figure.value.parse::<bool>().is_ok();
     let value = if bare { figure.value.clone() } else { quoted(&figure.value) };
-    let (from, source) = (quoted(&figure.from), quoted(&figure.source));
-    format!("{key} = {{ value = {value}, from = {from}, source = {source} }}\n")
+    let (origin, source) = (quoted(&figure.from), quoted(&figure.source));
+    format!("{key} = {{ value = {value}, from = {origin}, source = {source} }}\n")
 }
 
 #[cfg(test)]

@@ -36,21 +36,20 @@ pub fn make(
     image: &Path,
     goes_on: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Made> {
-    let shown = source.display();
-    let io_error =
-        |error: std::io::Error| LabError::new(ErrorKind::Io, format!("{shown}: {error}"));
+    let name = source.display();
+    let io_error = |error: std::io::Error| LabError::new(ErrorKind::Io, format!("{name}: {error}"));
     let mut file = File::open(source).map_err(io_error)?;
     let kind = file.metadata().map_err(io_error)?.file_type();
     if !kind.is_file() && !real::is_block_device(kind) {
-        let text = format!("{shown} is neither a file nor a block device");
+        let text = format!("{name} is neither a file nor a block device");
         return Err(LabError::usage(text).advise("a file or a drive with the content to restore"));
     }
     let bytes = file.seek(SeekFrom::End(0)).map_err(io_error)?;
     file.seek(SeekFrom::Start(0)).map_err(io_error)?;
     if bytes == 0 || !bytes.is_multiple_of(SECTOR) {
         let text = match bytes {
-            0 => format!("{shown} is empty"),
-            _ => format!("{shown} has {}, not a whole number of sectors", decimal(bytes)),
+            0 => format!("{name} is empty"),
+            _ => format!("{name} has {}, not a whole number of sectors", decimal(bytes)),
         };
         return Err(LabError::usage(text).advise("a source whose size is a multiple of 512 bytes"));
     }
@@ -63,9 +62,9 @@ pub fn make(
     replacement.write_all(&head.to_bytes()).map_err(unwritten)?;
     let mut image_bytes = head.to_bytes().len() as u64;
     for block in 0..head.blocks() {
-        let (at, length) = head.place(block);
-        if !goes_on(at, bytes) {
-            let text = format!("interrupted: no image of {shown} was made");
+        let (offset, length) = head.place(block);
+        if !goes_on(offset, bytes) {
+            let text = format!("interrupted: no image of {name} was made");
             return Err(LabError::new(ErrorKind::Interrupted, text));
         }
         if is_file && block.is_multiple_of(BLOCKS_PER_LOOK) {
@@ -73,7 +72,7 @@ pub fn make(
         }
         let mut content = vec![0; length];
         file.read_exact(&mut content).map_err(|error| {
-            let text = format!("{shown}: the block of {length} bytes at byte {at}: {error}");
+            let text = format!("{name}: the block of {length} bytes at byte {offset}: {error}");
             LabError::new(ErrorKind::Io, text)
         })?;
         let record = stored(block, &content);

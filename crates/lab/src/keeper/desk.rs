@@ -4,7 +4,7 @@
 use std::io::{self, stdin, stdout};
 use std::path::Path;
 
-use record::{DriveIdentity, HistoryKey, Run, State, Target, TargetKind};
+use record::{HistoryKey, Run, State, Target, TargetKind};
 use store::Store;
 
 use super::message::{self, Desk, Earlier, Question, Reply, Spoken};
@@ -80,9 +80,10 @@ impl OpenRun {
 
     /// A store that cannot be read has no state; its failure is reported at the next write.
     fn state_before(&self, target: &Target) -> Option<(State, String)> {
-        let is_whole =
-            |drive: &&DriveIdentity| target.kind == TargetKind::Device && drive.path == target.path;
-        let drive = target.drive.as_ref().filter(is_whole)?;
+        let drive = target.drive.as_ref().filter(|drive| drive.path == target.path)?;
+        if target.kind != TargetKind::Device {
+            return None;
+        }
         let key = HistoryKey::new(target, self.machine_id.as_deref())?;
         let state = self.store.state_before(&key, self.number).ok()??;
         (!state.was_written_since(drive)).then_some((state.state, state.as_of))

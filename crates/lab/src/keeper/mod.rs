@@ -105,9 +105,9 @@ impl Keeper {
             Some(Ok((desk, process))) => (desk, Some(process)),
             Some(Err(_)) | None => (spare_desk(), None),
         };
-        let carried = Arc::clone(&mailbox);
+        let own_mailbox = Arc::clone(&mailbox);
         let thread = thread::Builder::new().name("store".into());
-        let thread = thread.spawn(move || carry(&carried, desk));
+        let thread = thread.spawn(move || carry(&own_mailbox, desk));
         let thread = thread.map_err(|e| {
             LabError::new(ErrorKind::Io, format!("cannot start a thread for the store: {e}"))
         })?;
@@ -212,8 +212,8 @@ impl Keeper {
                 self.abandon();
                 return Err(LabError::new(ErrorKind::Interrupted, "interrupted"));
             }
-            let heard = self.mailbox.last_sign().map_or(start, |sign| sign.max(start));
-            if is_over || heard.elapsed() >= SILENCE_MAX {
+            let last_sign = self.mailbox.last_sign().map_or(start, |sign| sign.max(start));
+            if is_over || last_sign.elapsed() >= SILENCE_MAX {
                 self.abandon();
                 return Err(self.silence(Some(start.elapsed())));
             }

@@ -55,12 +55,19 @@ impl ProcessDesk {
         command.arg0("ssdyno").arg(word).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
-        let (to, from) = (child.stdin.take(), child.stdout.take());
-        let (to, from) = to.zip(from).ok_or(io::ErrorKind::BrokenPipe)?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let (stdin, stdout) = stdin.zip(stdout).ok_or(io::ErrorKind::BrokenPipe)?;
         let mailbox = Arc::clone(mailbox);
         let process = Arc::new(Mutex::new(child));
-        let replies = BufReader::new(from);
-        Ok(ProcessDesk { mailbox, to, from: replies, process, spare, has_not_started: false })
+        let replies = BufReader::new(stdout);
+        Ok(ProcessDesk {
+            mailbox,
+            to: stdin,
+            from: replies,
+            process,
+            spare,
+            has_not_started: false,
+        })
     }
 
     /// Whether it ended because its program could not be started. Its pipe is closed: it has ended

@@ -31,8 +31,8 @@ fn of_protocol(store: &Store, hash: &str, began: Option<&str>) -> Result<Vec<Run
             part.is_some_and(|part| began.is_none_or(|began| began == part.began))
         })
         .collect();
-    let began = |run: &Run| run.part_of.as_ref().map(|part| part.began.clone());
-    runs.sort_by(|a, b| (began(a), &a.id).cmp(&(began(b), &b.id)));
+    let start_time = |run: &Run| run.part_of.as_ref().map(|part| part.began.clone());
+    runs.sort_by(|a, b| (start_time(a), &a.id).cmp(&(start_time(b), &b.id)));
     Ok(runs)
 }
 

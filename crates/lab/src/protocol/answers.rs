@@ -22,8 +22,8 @@ impl Answers {
         })?;
         let questions: Vec<&str> = protocol.questions().map(|(id, _)| id).collect();
         if let Some(name) = answers.keys().find(|name| !questions.contains(&name.as_str())) {
-            let near = did_you_mean(name, questions.iter().copied());
-            let text = format!("{file}: no question in step '{name}'{near}");
+            let suggestion = did_you_mean(name, questions.iter().copied());
+            let text = format!("{file}: no question in step '{name}'{suggestion}");
             return Err(LabError::usage(text));
         }
         for (id, ask) in protocol.questions() {

@@ -100,16 +100,16 @@ fn confounders(a: &str, b: &str, runs: &[(PartOf, Record)]) -> Vec<[String; 3]> 
         }
     };
     let mut confounders = Vec::new();
-    let mut put = |name: &str, of: &dyn Fn(&PartOf, &Record) -> Option<String>| {
+    let mut compare = |name: &str, of: &dyn Fn(&PartOf, &Record) -> Option<String>| {
         let (a, b) = (values(a, of), values(b, of));
         if a != b {
             confounders.push([name.to_string(), a, b]);
         }
     };
     for field in fields {
-        put(field, &|part, _| part.fields.get(field).cloned());
+        compare(field, &|part, _| part.fields.get(field).cloned());
     }
-    put("kernel", &|_, run| run.environment.kernel.clone());
-    put("file system", &|_, run| run.target.filesystem.as_ref().map(|f| f.kind.clone()));
+    compare("kernel", &|_, run| run.environment.kernel.clone());
+    compare("file system", &|_, run| run.target.filesystem.as_ref().map(|f| f.kind.clone()));
     confounders
 }

@@ -120,9 +120,9 @@ pub fn protocol(file: &str) -> Result<Protocol> {
         return parse(&format!("protocols/{name}.toml"), text);
     }
     let usage_error = |why: String| {
-        let known = names().collect::<Vec<_>>().join(", ");
+        let names_known = names().collect::<Vec<_>>().join(", ");
         LabError::usage(format!("{file}: {why}"))
-            .advise(format!("a protocol file, or a bundled protocol: {known}"))
+            .advise(format!("a protocol file, or a bundled protocol: {names_known}"))
     };
     let size = std::fs::metadata(file).map_err(|error| usage_error(error.to_string()))?;
     if !size.is_file() || size.len() > FILE_MAX {

@@ -94,9 +94,15 @@ pub fn parse(file: &str, text: &str) -> Result<Protocol> {
     }
     let sides = sides(&source, &protocol, &steps)?;
     let hash = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let Written { name, title, about, .. } = protocol;
-    let protocol =
-        Protocol { name: name.into_inner(), title, about: about.trim().into(), hash, steps, sides };
+    let Written { name, title, about: description, .. } = protocol;
+    let protocol = Protocol {
+        name: name.into_inner(),
+        title,
+        about: description.trim().into(),
+        hash,
+        steps,
+        sides,
+    };
     match protocol.measurements() {
         0 => Err(source.wrong(None, "no step measures anything: add `method` or `io`")),
         _ => Ok(protocol),
@@ -112,8 +118,8 @@ fn sides(source: &Source<'_>, written: &Written, steps: &[ProtocolStep]) -> Resu
     let names: Vec<&str> = names.collect();
     for side in &written.compare {
         if !names.contains(&side.get_ref().as_str()) {
-            let near = did_you_mean(side.get_ref(), names.iter().copied());
-            let message = format!("no step has the side '{}'{near}", side.get_ref());
+            let suggestion = did_you_mean(side.get_ref(), names.iter().copied());
+            let message = format!("no step has the side '{}'{suggestion}", side.get_ref());
             return Err(source.wrong(Some(side.span()), &message));
         }
     }
@@ -225,9 +231,10 @@ impl WrittenStep {
             let unknown = typed.iter().find(|(name, _)| !names.clone().any(|k| k == name));
             match unknown {
                 Some((name, _)) => {
-                    let near = did_you_mean(name, names.chain(["size", "time", "replicates"]));
+                    let suggestion =
+                        did_you_mean(name, names.chain(["size", "time", "replicates"]));
                     let method = method.get_ref();
-                    error(&format!("method {method} has no option '{name}'{near}"))
+                    error(&format!("method {method} has no option '{name}'{suggestion}"))
                 }
                 None => error(&e.to_string()),
             }
@@ -274,14 +281,14 @@ fn preparing(text: &str) -> std::result::Result<Preparing, String> {
         }
         _ => {
             let word = words.first().copied().unwrap_or_default();
-            let near = did_you_mean(word, PREPARATIONS.into_iter());
-            Err(if near.is_empty() {
+            let suggestion = did_you_mean(word, PREPARATIONS.into_iter());
+            Err(if suggestion.is_empty() {
                 format!(
                     "no preparation '{text}'; there are fstrim, blkdiscard, fill, rest TIME and cool \
                      DEGREES"
                 )
             } else {
-                format!("no preparation '{text}'{near}")
+                format!("no preparation '{text}'{suggestion}")
             })
         }
     }

@@ -45,8 +45,15 @@ pub struct Progress<'p> {
 impl<'p> Progress<'p> {
     /// Begins at the first step.
     pub fn begin(protocol: &'p Protocol) -> Progress<'p> {
-        let began = jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
-        Progress { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
+        let start_time =
+            jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
+        Progress {
+            protocol,
+            items: items(protocol),
+            done: 0,
+            began: start_time,
+            fields: BTreeMap::new(),
+        }
     }
 
     /// Resumes after the last completed measurement of this protocol in the store at this path, or
@@ -58,12 +65,12 @@ impl<'p> Progress<'p> {
             let advice = "ssdyno import FILE for its records, or begin without --resume";
             return Err(LabError::usage(text).advise(advice));
         };
-        let (began, fields) = (part.began.clone(), part.fields.clone());
-        let mut progress = Progress { began, fields, ..Progress::begin(protocol) };
+        let (start_time, fields) = (part.began.clone(), part.fields.clone());
+        let mut progress = Progress { began: start_time, fields, ..Progress::begin(protocol) };
         let is_complete = |item: &Item<'_>| {
             runs.iter().any(|(part, run)| {
-                let same = part.step == item.step.id && part.repeat == item.repeat;
-                same && part.began == progress.began && run.complete
+                let is_same = part.step == item.step.id && part.repeat == item.repeat;
+                is_same && part.began == progress.began && run.complete
             })
         };
         // An interrupted measurement is repeated.
@@ -142,7 +149,7 @@ pub(super) fn records(
     protocol: &Protocol,
     began: Option<&str>,
 ) -> Result<Vec<(PartOf, Record)>> {
-    let (hash, began) = (protocol.hash.clone(), began.map(String::from));
-    let runs = keeper::records(store, Wanted::OfProtocol { hash, began })?;
+    let (hash, start_time) = (protocol.hash.clone(), began.map(String::from));
+    let runs = keeper::records(store, Wanted::OfProtocol { hash, began: start_time })?;
     Ok(runs.into_iter().filter_map(|run| Some((run.part_of.clone()?, run))).collect())
 }

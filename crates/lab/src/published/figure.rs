@@ -69,10 +69,10 @@ impl ParsedFigure {
         let bound = words.into_iter().find_map(|(w, meant)| Some((text.strip_prefix(w)?, meant)));
         let (rest, meant) = bound.unwrap_or((text, Meant::Exactly));
         let rest = rest.trim();
-        let (amount, own) = rest.split_once(' ').map_or((rest, None), |(n, u)| (n, Some(u)));
+        let (amount, own_unit) = rest.split_once(' ').map_or((rest, None), |(n, u)| (n, Some(u)));
         let (low, high) = amount.split_once('-').map_or((amount, None), |(l, h)| (l, Some(h)));
         let value_high = high.map(str::parse).transpose().ok()?;
-        ParsedFigure::new(low.parse().ok()?, value_high, meant, own.or(unit)?)
+        ParsedFigure::new(low.parse().ok()?, value_high, meant, own_unit.or(unit)?)
     }
 
     fn new(value: f64, to: Option<f64>, meant: Meant, unit: &str) -> Option<ParsedFigure> {

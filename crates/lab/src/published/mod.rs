@@ -146,8 +146,7 @@ pub fn is_published(run: &Run) -> bool {
 
 fn document(name: &str) -> Result<Document> {
     let text = DOCUMENTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
-    let usage_error = |e| LabError::usage(format!("published/figures/{name}.toml: {e}"));
-    toml::from_str(text).map_err(usage_error)
+    toml::from_str(text).map_err(|e| LabError::usage(format!("published/figures/{name}.toml: {e}")))
 }
 
 /// The figures of an entry: columns first, in their order.
@@ -155,11 +154,11 @@ fn read(document: &Document, entry: &Entry) -> Vec<(String, ParsedFigure)> {
     let column = |name: &str| document.columns.iter().position(|c| c.name == name);
     let mut figures: Vec<_> = entry.figures.iter().collect();
     figures.sort_by_key(|(name, _)| column(name).unwrap_or(usize::MAX));
-    let parse = |(name, printed): (&String, &Printed)| {
+    let parsed = figures.into_iter().filter_map(|(name, printed)| {
         let unit = column(name).map(|i| document.columns[i].unit.as_str());
         Some((name.clone(), ParsedFigure::read(printed, unit)?))
-    };
-    figures.into_iter().filter_map(parse).collect()
+    });
+    parsed.collect()
 }
 
 fn run(name: &str, document: &Document, entry: &Entry) -> Run {
@@ -225,27 +224,27 @@ fn notes(entry: &Entry, figures: &[(String, ParsedFigure)]) -> Vec<Finding> {
 impl Entry {
     /// Completes this entry with the document's defaults.
     fn or(&self, common: &Entry) -> Entry {
-        let (own, all) = (self.clone(), common.clone());
+        let (entry, shared) = (self.clone(), common.clone());
         Entry {
-            id: own.id,
-            drive: own.drive.or(all.drive),
-            serial: own.serial.or(all.serial),
-            firmware: own.firmware.or(all.firmware),
-            machine: own.machine.or(all.machine),
-            system: own.system.or(all.system),
-            filesystem: own.filesystem.or(all.filesystem),
-            state: own.state.or(all.state),
-            direct: own.direct.or(all.direct),
-            method: own.method.or(all.method),
-            tool: own.tool.or(all.tool),
-            version: own.version.or(all.version),
-            command: own.command.or(all.command),
-            started: own.started.or(all.started),
-            place: own.place.or(all.place),
-            figures: own.figures,
-            headline: own.headline,
-            same_as: own.same_as,
-            notes: own.notes,
+            id: entry.id,
+            drive: entry.drive.or(shared.drive),
+            serial: entry.serial.or(shared.serial),
+            firmware: entry.firmware.or(shared.firmware),
+            machine: entry.machine.or(shared.machine),
+            system: entry.system.or(shared.system),
+            filesystem: entry.filesystem.or(shared.filesystem),
+            state: entry.state.or(shared.state),
+            direct: entry.direct.or(shared.direct),
+            method: entry.method.or(shared.method),
+            tool: entry.tool.or(shared.tool),
+            version: entry.version.or(shared.version),
+            command: entry.command.or(shared.command),
+            started: entry.started.or(shared.started),
+            place: entry.place.or(shared.place),
+            figures: entry.figures,
+            headline: entry.headline,
+            same_as: entry.same_as,
+            notes: entry.notes,
         }
     }
 

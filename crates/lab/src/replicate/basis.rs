@@ -20,9 +20,9 @@ pub(super) fn basis(figure: &PublishedFigure, target: &str) -> Basis {
     let Ok(spec) = virtual_drive::named(target) else { return Basis::Predicted };
     let lines = spec.figures();
     let cited = |from: &str| lines.iter().filter(|l| l.from == from).any(|l| cites(l, figure));
-    let fitted =
-        |l: &FigureLine| l.from == "fitted" && determining(&figure.read).contains(&&*l.key);
-    match (cited("fitted") || lines.iter().any(fitted), cited("published")) {
+    let mut fitted = lines.iter().filter(|line| line.from == "fitted");
+    let is_fitted = fitted.any(|line| determining(&figure.read).contains(&&*line.key));
+    match (cited("fitted") || is_fitted, cited("published")) {
         (true, _) => Basis::Fitted,
         (false, true) => Basis::Stated,
         (false, false) => Basis::Predicted,

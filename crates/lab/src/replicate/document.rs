@@ -304,8 +304,9 @@ pub fn document(name: &str) -> Result<Document> {
     }
     let document = DOCUMENTS.iter().find(|(known, _)| *known == name);
     let (_, text) = document.ok_or_else(|| {
-        let known = names().collect::<Vec<_>>().join(", ");
-        LabError::usage(format!("no document '{name}'; known: {known}")).advise("ssdyno replicate")
+        let names_known = names().collect::<Vec<_>>().join(", ");
+        LabError::usage(format!("no document '{name}'; known: {names_known}"))
+            .advise("ssdyno replicate")
     })?;
     parse(&format!("published/{name}.toml"), text)
 }

@@ -103,9 +103,9 @@ impl Steps<'_> {
 
     /// The workload of a step.
     fn workload(&self, name: &str, words: &str, info: &TargetInfo) -> Result<Workload> {
-        let usage_error =
-            |e| LabError::usage(format!("experiment {}, step {name}: {e}", self.experiment.id));
-        let io = (self.read_io)(words).map_err(usage_error)?;
+        let io = (self.read_io)(words).map_err(|e| {
+            LabError::usage(format!("experiment {}, step {name}: {e}", self.experiment.id))
+        })?;
         Ok(Workload { name: name.to_string(), ..io.workload(info)? })
     }
 }

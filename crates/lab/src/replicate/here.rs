@@ -78,10 +78,10 @@ impl Jobs {
 }
 
 fn plan(words: &[String]) -> Result<Plan> {
-    let usage_error = |error: fio::FioError| LabError::usage(&error).advise_if(error.advice);
-    match fio::parse(words, &fio::Here).map_err(usage_error)? {
-        CommandLine::Run(plan) => Ok(*plan),
-        CommandLine::Answer(_) => Err(LabError::usage("an fio command line without jobs")),
+    match fio::parse(words, &fio::Here) {
+        Ok(CommandLine::Run(plan)) => Ok(*plan),
+        Ok(CommandLine::Answer(_)) => Err(LabError::usage("an fio command line without jobs")),
+        Err(error) => Err(LabError::usage(&error).advise_if(error.advice)),
     }
 }
 

@@ -79,7 +79,7 @@ fn shown_figure(figure: &StepFigure, here: f64) -> BesideFigure {
 
 fn json_figure(figure: &StepFigure, here: f64) -> Value {
     let scale = figure.unit.name_and_scale().1;
-    let beside = figure.published().into_iter().map(|published| {
+    let figures = figure.published().into_iter().map(|published| {
         json!({
             "published": published.low / scale,
             "published_to": (published.low < published.high).then_some(published.high / scale),
@@ -92,7 +92,7 @@ fn json_figure(figure: &StepFigure, here: f64) -> Value {
         "step": figure.step,
         "here": here / scale,
         "unit": figure.unit,
-        "beside": beside.collect::<Vec<_>>(),
+        "beside": figures.collect::<Vec<_>>(),
     })
 }
 

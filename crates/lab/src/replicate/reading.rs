@@ -60,7 +60,7 @@ pub fn compare<'a>(
     };
     let measured = measured.map(|value| value / figure.unit.name_and_scale().1);
     let difference = measured.map(|measured| difference(measured, figure.published, figure.to));
-    let met = difference.is_some_and(|difference| match figure.bound {
+    let is_met = difference.is_some_and(|difference| match figure.bound {
         Some(Bound::AtLeast) => difference >= -figure.tolerance,
         Some(Bound::AtMost) => difference <= figure.tolerance,
         None => difference.abs() <= figure.tolerance,
@@ -76,7 +76,7 @@ pub fn compare<'a>(
         difference,
         tolerance: figure.tolerance,
         bound: figure.bound,
-        met,
+        met: is_met,
         basis: basis(figure, &run.target.spec),
         source: figure.source.clone(),
         reason: figure.reason.clone(),

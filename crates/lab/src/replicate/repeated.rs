@@ -44,10 +44,11 @@ impl<'a> Repeated<'a> {
 
     /// `27 of 28 figures are within their tolerance: 9 of 9 fitted, 18 of 19 predicted`
     pub(super) fn sentence(&self) -> String {
-        let met = self.figures.iter().filter(|f| f.met).count();
-        let by_basis = self.by_basis().map(|(b, met, of)| format!("{met} of {of} {}", b.name()));
+        let count = self.figures.iter().filter(|f| f.met).count();
+        let by_basis =
+            self.by_basis().map(|(b, count, of)| format!("{count} of {of} {}", b.name()));
         let by_basis = by_basis.collect::<Vec<_>>().join(", ");
-        format!("{met} of {} figures are within their tolerance: {by_basis}", self.figures.len())
+        format!("{count} of {} figures are within their tolerance: {by_basis}", self.figures.len())
     }
 
     /// The document's open questions that the experiments answer.

@@ -27,7 +27,7 @@ const UNEXPLAINED: &str = "the reason is unknown";
 impl Repeated<'_> {
     /// The content of the report.
     pub fn view(&self) -> Result<Replication> {
-        let Repeated { document, done, figures, .. } = self;
+        let Repeated { document, done: steps, figures, .. } = self;
         let mut sources = nothing();
         let charts = document.charts.iter().map(|shape| match shape {
             Shape::Lines { title, series } => self.lines(title, series, &mut sources),
@@ -65,7 +65,7 @@ impl Repeated<'_> {
                         .map(|(ask, how): (&str, &str)| [ask.to_string(), how.to_string()]),
                 )
                 .collect(),
-            runs: done.iter().map(run_line).collect(),
+            runs: steps.iter().map(run_line).collect(),
         })
     }
 
@@ -197,9 +197,9 @@ fn allowed(tolerance: f64) -> String {
 /// Names of missed figures with the reason; those with the same reason form a group.
 fn missed(figures: &[Compared]) -> Vec<[String; 2]> {
     let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
-    let mut missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
-    missed.sort_by_cached_key(|f| figures.iter().position(|g| !g.met && reason(g) == reason(f)));
-    let groups = missed.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
+    let mut misses: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
+    misses.sort_by_cached_key(|f| figures.iter().position(|g| !g.met && reason(g) == reason(f)));
+    let groups = misses.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
         let names: Vec<_> = group.iter().map(|f| f.what.as_str()).collect();
         [names.join("; "), reason(group[0])]
     });
@@ -244,8 +244,8 @@ fn bars_of(
         };
         let published = add("published", figure.published, figure.published_to);
         chart = chart.grouped(&name, published, "published");
-        if let Some(here) = figure.here {
-            let bar = add("here", here, None);
+        if let Some(value) = figure.here {
+            let bar = add("here", value, None);
             chart = chart.grouped(&name, bar, "here");
         }
     }

@@ -50,29 +50,29 @@ fn small(cell: &MeasuredCell, kind: OpKind) -> bool {
 
 /// The cell with small random operations at depth 1 (`alone`) or at the highest depth.
 pub fn random(cells: &[MeasuredCell], kind: OpKind, alone: bool) -> Option<&MeasuredCell> {
-    let fits = |c: &&MeasuredCell| {
-        small(c, kind) && (c.workload.depth == 1) == alone && c.before != Before::Full
-    };
-    cells.iter().filter(fits).max_by_key(|c| c.workload.depth)
+    let fitting = cells
+        .iter()
+        .filter(|c| small(c, kind) && (c.workload.depth == 1) == alone && c.before != Before::Full);
+    fitting.max_by_key(|c| c.workload.depth)
 }
 
 /// The fastest sequential read of part of the drive. Reads of a full drive are excluded, because
 /// the model would have to fill it for every trial.
 pub fn sequential(cells: &[MeasuredCell]) -> Option<&MeasuredCell> {
-    let fits = |c: &&MeasuredCell| {
+    let fitting = cells.iter().filter(|c| {
         let w = &c.workload;
         let reads = w.pattern == Pattern::Sequential && w.mix.only() == Some(OpKind::Read);
         reads && c.before != Before::Full
-    };
-    cells.iter().filter(fits).max_by(|a, b| a.rate.total_cmp(&b.rate))
+    });
+    fitting.max_by(|a, b| a.rate.total_cmp(&b.rate))
 }
 
 /// Rate of the fastest sequential write, bytes per second.
 pub fn fastest_write(cells: &[MeasuredCell]) -> Option<f64> {
-    let in_order = |c: &&MeasuredCell| {
+    let writes = cells.iter().filter(|c| {
         c.workload.pattern == Pattern::Sequential && c.workload.mix.only() == Some(OpKind::Write)
-    };
-    cells.iter().filter(in_order).map(|c| c.rate).reduce(f64::max)
+    });
+    writes.map(|c| c.rate).reduce(f64::max)
 }
 
 /// The cell with random writes to a full drive.
@@ -89,18 +89,18 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[MeasuredCell]) {
         let time = |rate: f64| f64::from(cell.workload.blocks.max()) / rate * 1e6;
         let predicted = time(rate(spec, cell));
         // Only parameters that lengthen the operation matter.
-        let longer = |parameter: &&Parameter| {
-            let mut tried = spec.clone();
-            let value = (parameter.place)(&mut tried).value;
-            parameter.set(&mut tried, value + 10.0, "");
-            time(rate(&tried, cell)) > predicted + 5.0
-        };
-        if let Some(parameter) = knobs.iter().find(longer) {
+        let lengthening = knobs.iter().find(|parameter| {
+            let mut longer_spec = spec.clone();
+            let value = (parameter.place)(&mut longer_spec).value;
+            parameter.set(&mut longer_spec, value + 10.0, "");
+            time(rate(&longer_spec, cell)) > predicted + 5.0
+        });
+        if let Some(parameter) = lengthening {
             let start = (parameter.place)(spec).value;
-            let wanted = start + time(cell.rate) - predicted;
-            let value = wanted.clamp(parameter.range.0, parameter.range.1);
-            let reached = if value == wanted { "" } else { ", out of the model's range" };
-            parameter.set(spec, rounded(value), &format!("{}{reached}", cell.workload.name));
+            let solution = start + time(cell.rate) - predicted;
+            let value = solution.clamp(parameter.range.0, parameter.range.1);
+            let limit = if value == solution { "" } else { ", out of the model's range" };
+            parameter.set(spec, rounded(value), &format!("{}{limit}", cell.workload.name));
         }
     }
 }
@@ -109,9 +109,9 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[MeasuredCell]) {
 /// none does. Returns `None` if the cell does not depend on the parameter.
 pub fn solve(spec: &DriveSpec, cell: &MeasuredCell, parameter: &Parameter) -> Option<f64> {
     let rate_with = |value: f64| {
-        let mut tried = spec.clone();
-        parameter.set(&mut tried, value, "");
-        rate(&tried, cell)
+        let mut trial_spec = spec.clone();
+        parameter.set(&mut trial_spec, value, "");
+        rate(&trial_spec, cell)
     };
     let (mut low, mut high) = parameter.range;
     let (first, last) = (rate_with(low), rate_with(high));
@@ -122,16 +122,17 @@ pub fn solve(spec: &DriveSpec, cell: &MeasuredCell, parameter: &Parameter) -> Op
     // On a plateau near the measured rate, something else is the limit and every value fits
     // equally.
     let start = (parameter.place)(&mut spec.clone()).value;
-    let near = libm::log(rate_with(start) / cell.rate).abs() < SENSITIVE;
-    if near && libm::log(rate_with(start * 1.25) / rate_with(start / 1.25)).abs() < SENSITIVE / 2.0
+    let is_near = libm::log(rate_with(start) / cell.rate).abs() < SENSITIVE;
+    if is_near
+        && libm::log(rate_with(start * 1.25) / rate_with(start / 1.25)).abs() < SENSITIVE / 2.0
     {
         return None;
     }
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
         // On a plateau, take the slowest value that still reaches the rate.
-        let enough = rate_with(middle) > REACHED * cell.rate;
-        if enough == falling { low = middle } else { high = middle }
+        let is_enough = rate_with(middle) > REACHED * cell.rate;
+        if is_enough == falling { low = middle } else { high = middle }
     }
     Some((low * high).sqrt())
 }

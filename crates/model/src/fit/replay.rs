@@ -67,9 +67,9 @@ pub fn run_pass(spec: &DriveSpec, pass: &FillPass) -> FillPass {
     let stretches: Vec<(f64, f64)> = marks.windows(2).map(|m| stretch(m[0], m[1])).collect();
     let rate = |(bytes, seconds): (f64, f64)| bytes / seconds.max(1e-9);
     let total = stretches.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-    let again = pass.again.map(|_| rate(stretch(0.0, end)));
+    let overwrite_rate = pass.again.map(|_| rate(stretch(0.0, end)));
     let cache = pass.cache.map(|_| (size, rate(stretches[0]), rate(stretches[2])));
-    FillPass { average: rate(total), cache, again, ..*pass }
+    FillPass { average: rate(total), cache, again: overwrite_rate, ..*pass }
 }
 
 fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op> {
@@ -91,8 +91,8 @@ impl Replay {
         let mut flight = BinaryHeap::with_capacity(depth + 1);
         for op in ops {
             if flight.len() == depth {
-                let Reverse(done) = flight.pop().unwrap_or(Reverse(self.now));
-                self.now = self.now.max(done);
+                let Reverse(done_ns) = flight.pop().unwrap_or(Reverse(self.now));
+                self.now = self.now.max(done_ns);
             }
             if self.now - start >= time {
                 break;

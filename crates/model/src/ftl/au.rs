@@ -236,11 +236,11 @@ impl AuMapped {
             return at;
         }
         let cause = if open.host { ProgramCause::Host } else { ProgramCause::Collect };
-        let done =
+        let done_ns =
             flash.program(at, open.place << self.stride_bits | open.programmed, false, cause);
         open.host = false;
         open.programmed = open.next;
-        done
+        done_ns
     }
 
     /// Completes an open AU from the old one, then releases the old one.

@@ -20,19 +20,19 @@ impl PageMapped {
     /// superblocks. At most one program is queued behind a die's current one, which limits the
     /// delay of the next host command.
     pub fn idle(&mut self, from: u64, until: u64, flash: &mut impl Flash) {
-        let mut at = from;
+        let mut now = from;
         let cached = self.blocks.slc_used();
-        while at < until && self.idle_job() {
-            self.ready = self.ready.max(at);
-            if self.collect(self.batch, at, flash).is_err() {
+        while now < until && self.idle_job() {
+            self.ready = self.ready.max(now);
+            if self.collect(self.batch, now, flash).is_err() {
                 return;
             }
-            at = self.ready.max(at + 1).max(flash.backlog());
+            now = self.ready.max(now + 1).max(flash.backlog());
         }
-        while at < until
+        while now < until
             && let Some(sb) = self.blocks.erase_ahead()
         {
-            at = flash.erase(at, sb);
+            now = flash.erase(now, sb);
         }
         let (used, limit) = (self.blocks.slc_used(), self.slc_limit());
         if used < cached {
@@ -142,8 +142,8 @@ impl PageMapped {
         at: u64,
         flash: &mut impl Flash,
     ) -> Result<(), Full> {
-        let mut moved = 0;
-        while moved < budget {
+        let mut pages_moved = 0;
+        while pages_moved < budget {
             let Some(job) = &mut self.job else { break };
             if job.next == job.end {
                 let (sb, slc) = (job.sb, job.slc);
@@ -156,7 +156,7 @@ impl PageMapped {
                 self.pace();
                 break;
             }
-            let span = (budget - moved).clamp(64, 1024).min(job.end - job.next);
+            let span = (budget - pages_moved).clamp(64, 1024).min(job.end - job.next);
             let (ppn, slc) = (job.sb << self.stride_bits | job.next, job.slc);
             job.next += span;
             let mut live = std::mem::take(&mut self.scratch);
@@ -164,7 +164,7 @@ impl PageMapped {
             self.map.live(ppn, span, &mut live);
             for run in &live {
                 self.relocate(*run, slc, at, flash)?;
-                moved += run.len;
+                pages_moved += run.len;
             }
             self.scratch = live;
         }
@@ -179,13 +179,13 @@ impl PageMapped {
         at: u64,
         flash: &mut impl Flash,
     ) -> Result<(), Full> {
-        let to = if self.rules.shared_frontier { Stream::Host } else { Stream::Moved };
+        let stream = if self.rules.shared_frontier { Stream::Host } else { Stream::Moved };
         let cause = if slc { ProgramCause::Fold } else { ProgramCause::Collect };
         self.ready = self.ready.max(flash.read(at, live.ppn, live.len, slc));
         let (mut lpn, mut left) = (live.lpn, live.len);
         while left > 0 {
-            self.ensure_room(to, at, flash)?;
-            let len = self.append(to, cause, self.ready, lpn, left, flash);
+            self.ensure_room(stream, at, flash)?;
+            let len = self.append(stream, cause, self.ready, lpn, left, flash);
             lpn += len;
             left -= len;
         }

@@ -81,8 +81,8 @@ pub fn victim(policy: Policy, blocks: &mut Superblocks, draws: &mut Draws) -> Op
         // were never overwritten yield nothing.
         Policy::Fifo => blocks.oldest(true).or_else(|| blocks.oldest(false)),
         Policy::Choices(d) => {
-            let drawn = (0..d).filter_map(|_| random_candidate(blocks, draws));
-            drawn.min_by_key(|&sb| blocks.live(sb)).or_else(|| blocks.emptiest())
+            let candidates = (0..d).filter_map(|_| random_candidate(blocks, draws));
+            candidates.min_by_key(|&sb| blocks.live(sb)).or_else(|| blocks.emptiest())
         }
         Policy::CostBenefit => cost_benefit(blocks, draws),
     }

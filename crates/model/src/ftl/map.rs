@@ -96,12 +96,12 @@ impl Map {
 
     #[inline]
     fn drop_range(&mut self, lpn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
-        let mut gone = 0;
+        let mut unmapped = 0;
         self.logical.pieces(lpn, n, |_, len, ppn| {
-            gone += len;
+            unmapped += len;
             dropped(ppn, len);
         });
-        self.mapped -= u64::from(gone);
+        self.mapped -= u64::from(unmapped);
     }
 
     /// Adds the live pages among `n` physical ones to `out`.

@@ -211,13 +211,13 @@ impl PageMapped {
             return at;
         }
         let ppn = frontier.sb << self.stride_bits | frontier.unit;
-        let done = flash.program(at, ppn, frontier.slc, ProgramCause::Host);
+        let done_ns = flash.program(at, ppn, frontier.slc, ProgramCause::Host);
         frontier.unit = (frontier.unit + frontier.unit_pages).min(frontier.end);
         frontier.host = false;
         self.work.padded += u64::from(frontier.unit - frontier.next);
         frontier.next = frontier.unit;
         self.close_if_full(Stream::Host);
-        done
+        done_ns
     }
 
     #[inline]

@@ -162,7 +162,7 @@ impl MapDirection {
         let (old, end) = (self.runs[chunk], start + n as u16);
         let mut list = [Run::default(); 2 * RUNS + 1];
         let mut count = 0;
-        let mut put = |run: Run| {
+        let mut append = |run: Run| {
             if count > 0 && follows(list[count - 1], run) {
                 list[count - 1].len += run.len;
             } else {
@@ -171,9 +171,9 @@ impl MapDirection {
             }
         };
         let held = || old.iter().filter(|r| r.len > 0);
-        held().filter(|r| r.start < start).for_each(|r| put(r.within(0, start)));
-        new.into_iter().for_each(&mut put);
-        held().filter(|r| r.end() > end).for_each(|r| put(r.within(end, CHUNK as u16)));
+        held().filter(|r| r.start < start).for_each(|r| append(r.within(0, start)));
+        new.into_iter().for_each(&mut append);
+        held().filter(|r| r.end() > end).for_each(|r| append(r.within(end, CHUNK as u16)));
         if count <= RUNS {
             self.runs[chunk].copy_from_slice(&list[..RUNS]);
         }

@@ -74,8 +74,8 @@ impl Slc {
     /// Number of pages to fold per host page written, directly or into the cache.
     pub fn owed(&self, used: u32, limit: u32, host_in_slc: bool) -> f64 {
         if host_in_slc {
-            let over = f64::from(used.saturating_sub(limit));
-            return if self.first && used >= limit { 1.0 + over / 8.0 } else { 0.0 };
+            let excess = f64::from(used.saturating_sub(limit));
+            return if self.first && used >= limit { 1.0 + excess / 8.0 } else { 0.0 };
         }
         if used == 0 || self.filling { 0.0 } else { self.drain / (1.0 - self.drain) }
     }
