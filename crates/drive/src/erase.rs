@@ -53,29 +53,31 @@ impl Guard {
     }
 
     fn format_command(&self, block_bytes: u32) -> Result<(&Held, Node, Admin), DriveError> {
-        let (held, node) = self.whole_nvme("a format")?;
+        let (device, node) = self.whole_nvme("a format")?;
         let nsid = query::nsid(node.value("nsid"));
         let namespace =
-            query::namespace(&held.file, nsid).map_err(|e| io_error("format", &node, e))?;
+            query::namespace(&device.file, nsid).map_err(|e| io_error("format", &node, e))?;
         let index = namespace.format_of(block_bytes).ok_or_else(|| {
             let text = format!("{} has no format with blocks of {block_bytes} bytes", node.path());
             DriveError::Incapable { text }
         })?;
-        if query::controller(&held.file).map_err(|e| io_error("format", &node, e))?.format_is_global
+        if query::controller(&device.file)
+            .map_err(|e| io_error("format", &node, e))?
+            .format_is_global
         {
             alone(&node, "a format")?;
         }
         let cdw10 = u32::from(index & 15) | u32::from(index >> 4) << 12;
         let timeout_ms = FORMAT_TIMEOUT_MS;
         let command = Admin { opcode: FORMAT, nsid, cdw10, timeout_ms, ..Admin::default() };
-        Ok((held, node, command))
+        Ok((device, node, command))
     }
 
     /// Formats the drive with logical blocks of `block_bytes` without metadata, and waits until the
     /// kernel has adopted the new size. All data are lost.
     pub fn format(&self, block_bytes: u32) -> Result<(), DriveError> {
-        let (held, node, command) = self.format_command(block_bytes)?;
-        admin(&held.file, &command, &mut []).map_err(|e| io_error("format", &node, e))?;
+        let (device, node, command) = self.format_command(block_bytes)?;
+        admin(&device.file, &command, &mut []).map_err(|e| io_error("format", &node, e))?;
         for _ in 0..FORMAT_SEEN_TRIES {
             if node.value("queue/logical_block_size") == Some(block_bytes) {
                 return Ok(());
@@ -95,9 +97,9 @@ impl Guard {
     }
 
     fn sanitize_command(&self) -> Result<(&Held, Node, Admin), DriveError> {
-        let (held, node) = self.whole_nvme("a sanitize")?;
+        let (device, node) = self.whole_nvme("a sanitize")?;
         let [crypto, block, overwrite] =
-            query::controller(&held.file).map_err(|e| io_error("sanitize", &node, e))?.sanitize;
+            query::controller(&device.file).map_err(|e| io_error("sanitize", &node, e))?.sanitize;
         let cdw10 = match (block, crypto, overwrite) {
             (true, ..) => BLOCK_ERASE,
             (_, true, _) => CRYPTO_ERASE,
@@ -109,16 +111,16 @@ impl Guard {
             }
         };
         alone(&node, "a sanitize")?;
-        Ok((held, node, Admin { opcode: SANITIZE, cdw10, ..Admin::default() }))
+        Ok((device, node, Admin { opcode: SANITIZE, cdw10, ..Admin::default() }))
     }
 
     /// Makes the drive erase all its flash with its fastest method and waits for completion.
     /// `progress` receives the fraction done. Cannot be cancelled. All data are lost.
     pub fn sanitize(&self, progress: &mut dyn FnMut(f64)) -> Result<(), DriveError> {
-        let (held, node, command) = self.sanitize_command()?;
-        admin(&held.file, &command, &mut []).map_err(|e| io_error("sanitize", &node, e))?;
+        let (device, node, command) = self.sanitize_command()?;
+        admin(&device.file, &command, &mut []).map_err(|e| io_error("sanitize", &node, e))?;
         loop {
-            let log = query::log(&held.file, SANITIZE_LOG, HealthLog::BYTES)
+            let log = query::log(&device.file, SANITIZE_LOG, HealthLog::BYTES)
                 .map_err(|e| io_error("sanitize", &node, e))?;
             match sanitize_status(&log) {
                 Some(SanitizeStatus::Done) => return Ok(()),
@@ -154,11 +156,11 @@ impl Guard {
 
 /// Refuses a command that would also erase other, unconfirmed namespaces of the drive.
 fn alone(node: &Node, what: &str) -> Result<(), DriveError> {
-    let others = siblings(node);
-    if others.is_empty() {
+    let namespaces = siblings(node);
+    if namespaces.is_empty() {
         return Ok(());
     }
-    let reasons = vec![format!("{what} would also erase {}", others.join(", "))];
+    let reasons = vec![format!("{what} would also erase {}", namespaces.join(", "))];
     Err(DriveError::InUse { path: node.path(), reasons })
 }
 

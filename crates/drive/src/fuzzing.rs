@@ -11,12 +11,12 @@ use crate::response::{ata, card, nvme, scsi, smart};
 /// The contents of a drive image with blocks of `block_bytes`.
 pub fn contents(image: &[u8], block_bytes: u32) -> String {
     let bytes = image.len() as u64;
-    let found = contents::scan(image, bytes, block_bytes);
+    let contents = contents::scan(image, bytes, block_bytes);
     let table = partitions::find::<[u8]>(image, bytes, block_bytes, false);
     let oddities = table.map(|table| table.oddities().join(" ")).unwrap_or_default();
     // Bytes beyond the end cannot be read.
     assert!(image.look(bytes, 1).is_none());
-    format!("{} {oddities}", contents::in_words(&found))
+    format!("{} {oddities}", contents::in_words(&contents))
 }
 
 /// A note of a drive detached from the kernel.

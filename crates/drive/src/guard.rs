@@ -131,9 +131,9 @@ impl Guard {
 
     /// The key to recognise the device later; `None` if the target is not a device.
     pub fn key(&self) -> Option<DriveKey> {
-        let Kind::Device(held) = &*self.0 else { return None };
-        let node = Node::numbered(&held.machine, held.identity.number)?;
-        DriveKey::from_node(&held.machine, &node)
+        let Kind::Device(device) = &*self.0 else { return None };
+        let node = Node::numbered(&device.machine, device.identity.number)?;
+        DriveKey::from_node(&device.machine, &node)
     }
 
     pub(crate) fn held(&self) -> Option<&Held> {
@@ -221,11 +221,11 @@ impl Held {
         let meta =
             self.file.metadata().map_err(|e| DriveError::io(format!("cannot query {path}"), e))?;
         let node = Node::numbered(&self.machine, DevNumber::from_dev(meta.rdev()));
-        let gone = || DriveError::Gone { path: path.clone() };
-        let node = node.ok_or_else(gone)?;
+        let error_gone = || DriveError::Gone { path: path.clone() };
+        let node = node.ok_or_else(error_gone)?;
         let current = Identity::read(&self.machine, &node);
         let mut current =
-            current.filter(|current| !fading(&self.identity, current)).ok_or_else(gone)?;
+            current.filter(|current| !fading(&self.identity, current)).ok_or_else(error_gone)?;
         if self.may_destroy() && self.has_lost_table() {
             // Kernels before 6.3 may reread a table that the run has overwritten.
             current.partitions.clone_from(&self.identity.partitions);
@@ -238,7 +238,7 @@ impl Held {
         let bytes =
             bytes.map_err(|e| DriveError::io(format!("cannot query the size of {path}"), e))?;
         match resized(self.identity.bytes, bytes) {
-            Some(Resized::Gone) => return Err(gone()),
+            Some(Resized::Gone) => return Err(error_gone()),
             Some(Resized::Another(what)) => return Err(changed(what)),
             None => {}
         }

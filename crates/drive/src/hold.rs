@@ -55,11 +55,11 @@ impl Others {
     /// Holds what is below the loop devices under a device, and the unused loop devices beside it.
     pub fn hold(graph: &Graph, spec: &str, node: &Node) -> Result<Others, DriveError> {
         let mut files = lower(graph, spec, node)?;
-        let attached = graph.contacts_of(node).attached;
-        for other in &attached {
+        let attachments = graph.contacts_of(node).attached;
+        for other in &attachments {
             files.extend(beside(spec, other)?);
         }
-        let names = attached.into_iter().map(|other| other.node.name).collect();
+        let names = attachments.into_iter().map(|other| other.node.name).collect();
         Ok(Others { _files: files, beside: names })
     }
 

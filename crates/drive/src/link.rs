@@ -14,7 +14,7 @@ use std::path::Path;
 use record::Link;
 
 use crate::bus::{Bus, usb_device};
-use crate::machine::{Machine, read_text};
+use crate::machine::{Machine, field, read_text};
 use crate::node::{Node, numbered_as};
 use crate::response::ata::Identify;
 
@@ -54,6 +54,10 @@ impl Lanes {
     fn read(function: &Path, which: &str) -> Option<Lanes> {
         let read = |what| read_text(&function.join(format!("{which}_link_{what}")));
         Lanes::parse(&read("speed")?, &read("width")?)
+    }
+
+    fn is_slower_than(self, other: Lanes) -> bool {
+        self.gt_per_s < other.gt_per_s || self.width < other.width
     }
 
     /// Parses `8.0 GT/s PCIe` and `4`. `Unknown` and widths of 0 or 255 are unknown.
@@ -96,14 +100,12 @@ fn pcie(function: &Path) -> Option<Link> {
         let guess = if lanes.generation() >= 3 { 256 } else { 128 };
         lanes.payload_bytes_per_s(f64::from(reported.unwrap_or(guess)))
     });
-    let is_slower =
-        |now: Lanes, best: Lanes| now.gt_per_s < best.gt_per_s || now.width < best.width;
     Some(Link {
         kind: "pcie".into(),
         now: now.map(|lanes| lanes.to_string()),
         best: best.map(|lanes| lanes.to_string()),
         ceiling_bytes_per_s: ceiling,
-        downgraded: now.zip(best).map(|(now, best)| is_slower(now, best)),
+        downgraded: now.zip(best).map(|(now, best)| now.is_slower_than(best)),
         port: pci_port(function),
     })
 }
@@ -245,19 +247,19 @@ struct Ios {
 
 impl Ios {
     fn parse(text: &str) -> Option<Ios> {
-        let field = |name: &str| {
-            let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-            lines.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
-        };
         let in_brackets = |text: &str| -> Option<String> {
             let (inside, _) = text.split_once('(')?.1.split_once(')')?;
             Some(inside.to_string())
         };
-        let clock = field("actual clock").or_else(|| field("clock"))?;
+        let clock = field(text, "actual clock").or_else(|| field(text, "clock"))?;
         Some(Ios {
-            timing: in_brackets(field("timing spec")?)?,
+            timing: in_brackets(field(text, "timing spec")?)?,
             hertz: clock.split_whitespace().next()?.parse().ok()?,
-            width: in_brackets(field("bus width")?)?.split_whitespace().next()?.parse().ok()?,
+            width: in_brackets(field(text, "bus width")?)?
+                .split_whitespace()
+                .next()?
+                .parse()
+                .ok()?,
         })
     }
 

@@ -76,9 +76,9 @@ impl Machine {
     /// The account with this name or number. A number without an account is a user without a home.
     pub fn account(&self, user: &str) -> Option<Account> {
         let uid = user.parse().ok();
-        let listed =
+        let account =
             self.accounts().into_iter().find(|one| one.name == user || Some(one.uid) == uid);
-        listed.or_else(|| uid.map(|uid| Account { name: user.into(), uid, home: PathBuf::new() }))
+        account.or_else(|| uid.map(|uid| Account { name: user.into(), uid, home: PathBuf::new() }))
     }
 
     /// The XDG state directories in the homes of the machine's accounts, sorted, once each.
@@ -112,6 +112,12 @@ impl Account {
 pub fn user_name(uid: u32) -> String {
     let account = Machine::here().accounts().into_iter().find(|account| account.uid == uid);
     account.map_or_else(|| uid.to_string(), |account| printable(&account.name))
+}
+
+/// The value of a line `name: value`.
+pub(crate) fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+    fields.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
 }
 
 /// Text of a small file, without surrounding space and NULs; `None` if empty or unreadable.

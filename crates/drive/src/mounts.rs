@@ -66,15 +66,15 @@ fn parse_line(line: &str) -> Option<Mount> {
     let place: Vec<&str> = place.split(' ').collect();
     let &[id, _, dev, root, point, options, ..] = place.as_slice() else { return None };
     let mut source = source.split(' ');
-    let (kind, from, own) = (source.next()?, source.next()?, source.next().unwrap_or(""));
+    let (kind, device, own_options) = (source.next()?, source.next()?, source.next().unwrap_or(""));
     Some(Mount {
         id: id.parse().ok()?,
         dev: dev.parse().ok()?,
         root: unescape(root),
         point: unescape(point),
         kind: kind.to_string(),
-        source: unescape(from),
-        options: join_options(options, own),
+        source: unescape(device),
+        options: join_options(options, own_options),
     })
 }
 

@@ -67,8 +67,8 @@ impl OpenFile {
         {
             return Ok(());
         }
-        let what = format!("it was cut short: it occupied {previous} bytes, now {occupied}");
-        Err(DriveError::Changed { path: path(), what })
+        let change = format!("it was cut short: it occupied {previous} bytes, now {occupied}");
+        Err(DriveError::Changed { path: path(), what: change })
     }
 }
 
@@ -106,8 +106,8 @@ impl FileIdentity {
         if !self.is_same_file(&current) {
             return Err(changed("it was replaced by another file".into()));
         }
-        let grown = reads && current.bytes > self.bytes;
-        if self.bytes != current.bytes && !grown {
+        let has_grown = reads && current.bytes > self.bytes;
+        if self.bytes != current.bytes && !has_grown {
             return Err(changed(format!("it had {} bytes, now {}", self.bytes, current.bytes)));
         }
         Ok(())

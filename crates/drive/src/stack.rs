@@ -181,13 +181,14 @@ pub(crate) fn mounted_nodes(machine: &Machine, mount: &Mount) -> Vec<Node> {
         return Node::numbered(machine, mount.dev).into_iter().collect();
     }
     let sources = mount.source.split(':').filter(|source| source.starts_with("/dev/"));
-    // A container may lack the device node, or the link to it.
-    let node_named = |source: &str| {
-        let name = source.strip_prefix("/dev/")?;
-        Node::named(machine, name).or_else(|| mapped(machine, name.strip_prefix("mapper/")?))
-    };
-    let node = |source| Node::at_path(machine, Path::new(source)).or_else(|| node_named(source));
-    let nodes: Vec<Node> = sources.filter_map(node).collect();
+    let nodes = sources.filter_map(|source| {
+        // A container may lack the device node, or the link to it.
+        Node::at_path(machine, Path::new(source)).or_else(|| {
+            let name = source.strip_prefix("/dev/")?;
+            Node::named(machine, name).or_else(|| mapped(machine, name.strip_prefix("mapper/")?))
+        })
+    });
+    let nodes: Vec<Node> = nodes.collect();
     match nodes.as_slice() {
         [one] if mount.kind == "btrfs" => btrfs_members(machine, one).unwrap_or(nodes),
         _ => nodes,
@@ -215,7 +216,6 @@ fn overlay_data(mount: &Mount) -> Option<PathBuf> {
     if mount.kind != "overlay" {
         return None;
     }
-    let lower_dir = || mount.option("lowerdir")?.split(':').next();
-    let dir = mount.option("upperdir").or_else(lower_dir)?;
+    let dir = mount.option("upperdir").or_else(|| mount.option("lowerdir")?.split(':').next())?;
     dir.starts_with('/').then(|| PathBuf::from(dir))
 }

@@ -80,8 +80,8 @@ impl Watch {
 
     fn temperature_c(&mut self) -> Option<f64> {
         let file = self.sensor.as_ref()?;
-        if let Some((at, value)) = self.temperature
-            && at.elapsed() < TEMPERATURE_EVERY
+        if let Some((measured_at, value)) = self.temperature
+            && measured_at.elapsed() < TEMPERATURE_EVERY
         {
             return value;
         }

@@ -70,8 +70,8 @@ fn teach(error: FioError, file: &str) -> FioError {
     if !cannot_be_read || known(name).is_none() || !(word.contains('=') || word != file) {
         return error;
     }
-    let what = format!("'{file}' is read as a job file: options start with two dashes");
-    wrong(what).advise(format!("--{word}"))
+    let text = format!("'{file}' is read as a job file: options start with two dashes");
+    wrong(text).advise(format!("--{word}"))
 }
 
 #[derive(Default)]
@@ -98,8 +98,8 @@ impl<'a> CommandLineReader<'a> {
             if let Some(rest) = word.strip_prefix(['–', '—'])
                 && known(rest.split('=').next().unwrap_or_default()).is_some()
             {
-                let what = format!("'{word}' starts with a long dash; fio needs two hyphens");
-                return Err(wrong(what).advise(format!("--{rest}")));
+                let text = format!("'{word}' starts with a long dash; fio needs two hyphens");
+                return Err(wrong(text).advise(format!("--{rest}")));
             }
             match word.trim() {
                 "--" => self.end_of_options()?,

@@ -89,8 +89,8 @@ impl JobFileReader<'_> {
         }
         if self.sections.is_empty() {
             let advice = "start with [global], or with [NAME] for a job";
-            let what = format!("'{line}' comes before the first section");
-            return Err(FioError::new(place, what).advise(advice));
+            let text = format!("'{line}' comes before the first section");
+            return Err(FioError::new(place, text).advise(advice));
         }
         match line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
             Some(rest) => self.include(rest[1..].trim(), place, path, depth),
@@ -145,8 +145,8 @@ impl JobFileReader<'_> {
         }
         expanded.push_str(rest);
         if expanded.len() > LONGEST_LINE {
-            let what = format!("the line is longer than {LONGEST_LINE} bytes");
-            return Err(FioError::new(place, what));
+            let text = format!("the line is longer than {LONGEST_LINE} bytes");
+            return Err(FioError::new(place, text));
         }
         Ok(self.machine(expanded))
     }

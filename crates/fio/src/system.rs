@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 /// Memory of this machine, MiB.
 pub(crate) fn memory_mib() -> u64 {
-    let about = rustix::system::sysinfo();
-    (about.totalram as u64 * u64::from(about.mem_unit)) >> 20
+    let info = rustix::system::sysinfo();
+    (info.totalram as u64 * u64::from(info.mem_unit)) >> 20
 }
 
 /// Size of a page of memory, bytes.

@@ -52,9 +52,9 @@ pub(crate) fn scan<I: Image + ?Sized>(
     bytes: u64,
     block_bytes: u32,
 ) -> Vec<DeviceContent> {
-    let (mut found, entries) = outer(image, bytes, block_bytes);
-    found.extend(entries.iter().flat_map(|entry| inside(image, entry)));
-    found
+    let (mut contents, entries) = outer(image, bytes, block_bytes);
+    contents.extend(entries.iter().flat_map(|entry| inside(image, entry)));
+    contents
 }
 
 /// [`scan`] without the content of partitions.

@@ -68,8 +68,8 @@ impl Graph {
     /// and the devices under it.
     pub fn is_shared(&self, lower: &Node, node: &Node) -> bool {
         let region_of = |node: &Node| node.number().and_then(|number| self.region_of(number));
-        let passed = self.descend(region_of(node).into_iter().collect()).passed;
-        region_of(lower).is_some_and(|place| self.has_claim(&place, &passed))
+        let devices = self.descend(region_of(node).into_iter().collect()).passed;
+        region_of(lower).is_some_and(|place| self.has_claim(&place, &devices))
     }
 
     /// Whether anything but loop devices, which claim nothing, uses a byte of a place.

@@ -27,8 +27,8 @@ impl Graph {
                 let Some(device) = self.node_at(&piece.lower).and_then(|node| node.number()) else {
                     continue;
                 };
-                let Some(all) = self.region_of(device) else { continue };
-                let label = Region { end: piece.lower.start, ..all };
+                let Some(region) = self.region_of(device) else { continue };
+                let label = Region { end: piece.lower.start, ..region };
                 let labelled = labels.entry(device).or_insert((label, *volume));
                 if label.end < labelled.0.end {
                     *labelled = (label, *volume);
@@ -48,8 +48,8 @@ impl Graph {
     fn tables(&self) -> Vec<Use> {
         let mut tables = Vec::new();
         for (disk, partitions) in &self.partitions {
-            let Some(all) = self.region_of(*disk) else { continue };
-            let Some(of) = partitions.iter().find(|number| self.is_used(**number)) else {
+            let Some(region) = self.region_of(*disk) else { continue };
+            let Some(used_number) = partitions.iter().find(|number| self.is_used(**number)) else {
                 continue;
             };
             let regions = partitions.iter().filter_map(|number| self.region_of(*number));
@@ -57,9 +57,10 @@ impl Graph {
             parts.sort_unstable_by_key(|part| part.start);
             let mut start = 0;
             let ends = parts.iter().map(|part| (part.start, part.end));
-            for (next, end) in ends.chain([(all.end, all.end)]) {
+            for (next, end) in ends.chain([(region.end, region.end)]) {
                 if start < next {
-                    tables.extend(self.metadata(Region { start, end: next, ..all }, *of));
+                    tables
+                        .extend(self.metadata(Region { start, end: next, ..region }, *used_number));
                 }
                 start = start.max(end);
             }

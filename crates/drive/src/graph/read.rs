@@ -110,20 +110,18 @@ impl Graph {
     /// Caches of bcache without a device on them. A device of bcache shows a cache that it has as
     /// what it stands on.
     fn add_caches(&mut self) {
-        let is_cache =
-            |node: &&Node| node.dir.join("bcache/set").exists() && node.names("holders").is_empty();
-        let caches = self.nodes.values().filter(is_cache);
+        let caches = self.nodes.values().filter(|node| node.dir.join("bcache/set").exists());
+        let unused = caches.filter(|node| node.names("holders").is_empty());
         let uses: Vec<Use> =
-            caches.filter_map(|node| self.use_of_node(node, User::Cache)).collect();
+            unused.filter_map(|node| self.use_of_node(node, User::Cache)).collect();
         self.uses.extend(uses);
     }
 
     /// Adds a use by a file system, unless a mount shows it.
     fn add_hidden(&mut self, node: &Node, user: User) {
         let Some(hidden) = self.use_of_node(node, user) else { return };
-        let is_mount =
-            |other: &Use| matches!(other.user, User::Mount { .. }) && other.region == hidden.region;
-        if !self.uses.iter().any(is_mount) {
+        let mut same_region = self.uses.iter().filter(|other| other.region == hidden.region);
+        if !same_region.any(|other| matches!(other.user, User::Mount { .. })) {
             self.uses.push(hidden);
         }
     }

@@ -6,7 +6,7 @@
 use record::{Cpu, Environment};
 
 use super::process::Process;
-use crate::machine::Machine;
+use crate::machine::{Machine, field};
 
 /// The environment of this machine. The engine adds backend, clock and instrument cost.
 pub fn environment() -> Environment {
@@ -87,14 +87,11 @@ pub(super) fn governor(machine: &Machine) -> Option<String> {
 }
 
 fn cpu_model(cpuinfo: &str) -> Option<String> {
-    let field = |name: &str| {
-        let mut lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-        let value = lines.find(|(key, _)| key.trim() == name)?.1.trim();
-        (!value.is_empty()).then(|| value.to_string())
-    };
+    let field = |name| field(cpuinfo, name).filter(|value| !value.is_empty());
     // PCs and 32-bit ARM name the model; 64-bit ARM has only numbers.
     let model = ["model name", "cpu model", "cpu", "uarch"].into_iter().find_map(field);
-    model.or_else(|| arm_core(&field("CPU implementer")?, &field("CPU part")?))
+    let model = model.map(str::to_string);
+    model.or_else(|| arm_core(field("CPU implementer")?, field("CPU part")?))
 }
 
 /// Cores of boards to which drives are likely to be attached, by number (Arm, MIDR_EL1).

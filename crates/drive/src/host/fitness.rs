@@ -104,10 +104,10 @@ fn on_battery(machine: &Machine) -> Option<Finding> {
     let supplies = machine.names("/sys/class/power_supply").into_iter();
     let mut supplies = supplies.map(|name| format!("/sys/class/power_supply/{name}"));
     let is_discharging = supplies.any(|dir| {
-        let has =
+        let reads =
             |file: &str, what: &str| machine.text(format!("{dir}/{file}")).as_deref() == Some(what);
         // A mouse also has a battery, with scope "Device".
-        has("type", "Battery") && has("status", "Discharging") && !has("scope", "Device")
+        reads("type", "Battery") && reads("status", "Discharging") && !reads("scope", "Device")
     });
     is_discharging.then(|| {
         let text = "the machine is on battery power and may slow down to save energy";
@@ -120,10 +120,10 @@ fn board_throttled(machine: &Machine) -> Option<Finding> {
     let text = machine.text("/sys/devices/platform/soc/soc:firmware/get_throttled")?;
     let bits = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|b| *b != 0)?;
     let is_current = bits & 0xf != 0;
-    let (undervoltage, when) = if is_current { (1, "now") } else { (1 << 16, "since boot") };
+    let (undervoltage, period) = if is_current { (1, "now") } else { (1 << 16, "since boot") };
     let problem = if bits & undervoltage != 0 { "undervoltage" } else { "throttling" };
     let level = if is_current { Level::Warn } else { Level::Note };
-    let text = format!("the board's firmware reports {problem} {when}");
+    let text = format!("the board's firmware reports {problem} {period}");
     Some(
         Finding::new(FindingKind::BoardThrottled, level, text)
             .advise("a better power supply, or cooling"),

@@ -1,6 +1,6 @@
 //! Privileges and limits of this process, from `/proc/self`.
 
-use crate::machine::Machine;
+use crate::machine::{Machine, field};
 
 /// CAP_IPC_LOCK in capabilities(7): memory can be locked without limit.
 const MAY_LOCK: u64 = 1 << 14;
@@ -24,10 +24,7 @@ pub(super) struct Process {
 impl Process {
     pub fn read(machine: &Machine) -> Process {
         let status = machine.text("/proc/self/status").unwrap_or_default();
-        let field = |name: &str| {
-            let mut lines = status.lines().filter_map(|line| line.split_once(':'));
-            lines.find(|(key, _)| *key == name).map(|(_, value)| value.trim())
-        };
+        let field = |name| field(&status, name);
         let effective = field("CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok());
         let has_capability = |bit| effective.is_some_and(|set| set & bit != 0);
         Process {

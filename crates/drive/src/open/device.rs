@@ -122,11 +122,12 @@ pub(super) fn open(
     let exclusive = open_node(path, write, write)?;
     let file = open_node(path, write, false)?;
     let node = Node::numbered(machine, identity.number());
-    let others = match node.filter(|_| write) {
+    let other_devices = match node.filter(|_| write) {
         Some(node) => Others::hold(&Graph::read(machine), &path.to_string_lossy(), &node)?,
         None => Others::default(),
     };
-    let guard = Guard::device(machine, path.to_path_buf(), (exclusive, others), allowed, identity);
+    let guard =
+        Guard::device(machine, path.to_path_buf(), (exclusive, other_devices), allowed, identity);
     guard.check_again()?;
     Ok((file, guard))
 }

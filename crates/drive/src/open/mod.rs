@@ -110,8 +110,8 @@ pub fn open_planned(
     let machine = Machine::here();
     let plan = plan(&machine, spec, request)?;
     if planned.is_some_and(|file| !plan.file().is_some_and(|now| now.is_same_file(&file))) {
-        let what = "its name no longer refers to the planned file".into();
-        return Err(DriveError::Changed { path: spec.into(), what });
+        let change = "its name no longer refers to the planned file".into();
+        return Err(DriveError::Changed { path: spec.into(), what: change });
     }
     plan.carry_out(&machine, request)
 }

@@ -76,16 +76,16 @@ fn logical<I: Image + ?Sized>(
     drive: (u64, u64),
     entries: &mut Vec<PartitionEntry>,
 ) {
-    let (mut at, mut number) = (first, FIRST_LOGICAL);
+    let (mut sector, mut number) = (first, FIRST_LOGICAL);
     for _ in FIRST_LOGICAL..ENTRIES_MAX {
-        let Some(records) = records(image, at * drive.1) else { return };
+        let Some(records) = records(image, sector * drive.1) else { return };
         let mut partitions = records.iter().filter(|r| r.kind != 0 && !r.is_extended());
         if let Some(partition) = partitions.find(|r| r.sectors > 0) {
-            entries.extend(entry(partition, at, number, drive));
+            entries.extend(entry(partition, sector, number, drive));
             number += 1;
         }
         match records.iter().find(|record| record.is_extended()) {
-            Some(next) if first + next.first > at => at = first + next.first,
+            Some(next) if first + next.first > sector => sector = first + next.first,
             _ => return,
         }
     }

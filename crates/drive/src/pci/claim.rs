@@ -132,12 +132,12 @@ impl ControllerClaim {
     pub fn formatted(&mut self, found: &nvme::identify::Namespace) -> Result<(), DriveError> {
         let nsid = self.nsid;
         let format = found.format();
-        let noted = self.note.namespaces.iter_mut().find(|namespace| namespace.nsid == nsid);
-        let (Some(format), Some(noted)) = (format, noted) else { return Ok(()) };
-        nvme_formatted(&mut noted.drive, found);
-        noted.bytes = found.size * u64::from(format.block_bytes);
-        noted.block_bytes = format.block_bytes;
-        (noted.key.bytes, noted.key.disk_bytes) = (noted.bytes, noted.bytes);
+        let namespace = self.note.namespaces.iter_mut().find(|namespace| namespace.nsid == nsid);
+        let (Some(format), Some(namespace)) = (format, namespace) else { return Ok(()) };
+        nvme_formatted(&mut namespace.drive, found);
+        namespace.bytes = found.size * u64::from(format.block_bytes);
+        namespace.block_bytes = format.block_bytes;
+        (namespace.key.bytes, namespace.key.disk_bytes) = (namespace.bytes, namespace.bytes);
         if !self.taken {
             self._lock = self.notes.keep(self.function.address, &self.note)?;
         }
@@ -148,10 +148,10 @@ impl ControllerClaim {
     pub fn check(&self) -> Result<(), DriveError> {
         let changed =
             |what| DriveError::Changed { path: format!("pci:{}", self.note.address), what };
-        let (then, now) = (self.note.group.as_ref().map(|_| VFIO), self.function.driver());
-        if then != now.as_deref() {
-            let [then, now] = [then, now.as_deref()].map(|driver| driver.unwrap_or("none"));
-            return Err(changed(format!("its driver was {then}, now {now}")));
+        let (expected, now) = (self.note.group.as_ref().map(|_| VFIO), self.function.driver());
+        if expected != now.as_deref() {
+            let [expected, now] = [expected, now.as_deref()].map(|driver| driver.unwrap_or("none"));
+            return Err(changed(format!("its driver was {expected}, now {now}")));
         }
         if self.guard.as_ref().is_none_or(Guard::is_there) {
             Ok(())
@@ -206,10 +206,10 @@ pub(super) fn take(
     if !reasons.is_empty() {
         return Err(DriveError::InUse { path: name, reasons });
     }
-    let (then, now) = (note.namespaces.len(), nodes.len());
-    if then != now {
-        let what = format!("the number of its namespaces was {then}, now {now}");
-        return Err(DriveError::Changed { path: name, what });
+    let (noted_count, now) = (note.namespaces.len(), nodes.len());
+    if noted_count != now {
+        let change = format!("the number of its namespaces was {noted_count}, now {now}");
+        return Err(DriveError::Changed { path: name, what: change });
     }
     let lock = notes.keep(function.address, note)?;
     let bound = function

@@ -38,8 +38,8 @@ impl Function {
     /// Finds the function of a target, which must be an NVMe controller.
     pub fn find(machine: &Machine, spec: &str, parsed: Spec) -> Result<Function, DriveError> {
         let function = Function::at(machine, parsed.address).ok_or_else(|| {
-            let what = "there is no such PCI function".into();
-            DriveError::NotFound { path: spec.into(), what, hint: Some("ssdyno list".into()) }
+            let text = "there is no such PCI function".into();
+            DriveError::NotFound { path: spec.into(), what: text, hint: Some("ssdyno list".into()) }
         })?;
         match function.class() {
             Some(NVME_CLASS) => Ok(function),

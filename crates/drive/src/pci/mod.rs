@@ -234,8 +234,8 @@ fn confirmed(spec: &str, note: Note, word: Option<&str>) -> Result<Note, DriveEr
 }
 
 fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, DriveError> {
-    let gone = || DriveError::Gone { path: node.path() };
-    let block_bytes = node.value("queue/logical_block_size").ok_or_else(gone)?;
+    let error_gone = || DriveError::Gone { path: node.path() };
+    let block_bytes = node.value("queue/logical_block_size").ok_or_else(error_gone)?;
     // Exclusive, so that a holder not visible in sysfs, such as ZFS, causes a refusal.
     let contents = if machine.is_here() {
         let file = open_node(std::path::Path::new(&node.path()), false, true)?;
@@ -245,10 +245,10 @@ fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, Dri
     };
     Ok(Namespace {
         nsid,
-        bytes: node.bytes().ok_or_else(gone)?,
+        bytes: node.bytes().ok_or_else(error_gone)?,
         block_bytes,
         drive: query::identify(machine, node, false),
-        key: DriveKey::from_node(machine, node).ok_or_else(gone)?,
+        key: DriveKey::from_node(machine, node).ok_or_else(error_gone)?,
         contents,
     })
 }

@@ -85,11 +85,13 @@ impl Notes {
     /// The note file for a PCI function.
     fn place(&self, address: Address) -> PathBuf {
         let path = self.path(address);
-        let is_ours =
-            |path: &PathBuf| is_trusted(path) && read(path).is_ok_and(|n| n.boot == self.boot);
-        let note_of_earlier =
-            || self.earlier.iter().map(|dir| dir.join(name(address))).find(is_ours);
-        if path.exists() { path } else { note_of_earlier().unwrap_or(path) }
+        if path.exists() {
+            return path;
+        }
+        let mut earlier = self.earlier.iter().map(|dir| dir.join(name(address)));
+        let note = earlier
+            .find(|path| is_trusted(path) && read(path).is_ok_and(|note| note.boot == self.boot));
+        note.unwrap_or(path)
     }
 
     /// The note of a function, if it exists and is readable.

@@ -61,7 +61,7 @@ fn priority(class: &str, level: &str, hint: &str) -> Parsed<u16> {
 
 fn share(v: &Value, entry: &str) -> Parsed<PriorityShare> {
     let parts: Vec<&str> = entry.split('/').collect();
-    let (bytes, percent, own) = match parts[..] {
+    let (bytes, percent, own_priority) = match parts[..] {
         [bytes, percent] => (bytes, percent, None),
         [bytes, percent, class, level] => (bytes, percent, Some(priority(class, level, "0")?)),
         [bytes, percent, class, level, hint] => {
@@ -70,7 +70,7 @@ fn share(v: &Value, entry: &str) -> Parsed<PriorityShare> {
         _ => return Err(format!("'{entry}' is not size/percent or size/percent/class/level")),
     };
     let bytes = Some(v.size(bytes)?.bytes()?);
-    Ok(PriorityShare { bytes, percent: number(percent, 100)?, own })
+    Ok(PriorityShare { bytes, percent: number(percent, 100)?, own: own_priority })
 }
 
 /// Class (0 to 3), level (0 to 7) and hint (0 to 1023) in the kernel's single number.

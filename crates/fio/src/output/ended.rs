@@ -59,8 +59,8 @@ fn steady<'r>(shown: &'r Shown<'_>) -> Option<&'r SteadySeen> {
 pub(super) fn lines(shown: &Shown<'_>) -> String {
     let mut text = String::new();
     if let Some((count, first)) = errors_continued(shown) {
-        let why = if first == 0 { "Success".to_string() } else { error_text(first) };
-        text += &format!("     errors    : total={count}, first_error={first}/<{why}>\n");
+        let reason = if first == 0 { "Success".to_string() } else { error_text(first) };
+        text += &format!("     errors    : total={count}, first_error={first}/<{reason}>\n");
     }
     let depth = depth(shown);
     text += &match &shown.job.latency_target {
@@ -125,19 +125,19 @@ fn percent_sign(seen: &SteadySeen) -> &'static str {
 /// The fields in the JSON output.
 pub(super) fn fields(shown: &Shown<'_>) -> Map<String, Value> {
     let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| drop(fields.insert(name.to_string(), value));
+    let mut insert = |name: &str, value: Value| drop(fields.insert(name.to_string(), value));
     if let Some((count, first)) = errors_continued(shown) {
-        put("total_err", json!(count));
-        put("first_error", json!(first));
+        insert("total_err", json!(count));
+        insert("first_error", json!(first));
     }
-    put("latency_depth", json!(depth(shown)));
+    insert("latency_depth", json!(depth(shown)));
     let goal = shown.job.latency_target;
     // Nanoseconds and microseconds, as in fio.
-    put("latency_target", json!(goal.map_or(0, |goal| goal.target.as_nanos() as u64)));
-    put("latency_percentile", json!(goal.map_or(100.0, |goal| goal.percentile)));
-    put("latency_window", json!(goal.map_or(0, |goal| goal.window.as_micros() as u64)));
-    if let Some(seen) = steady(shown) {
-        put("steadystate", steady_block(seen));
+    insert("latency_target", json!(goal.map_or(0, |goal| goal.target.as_nanos() as u64)));
+    insert("latency_percentile", json!(goal.map_or(100.0, |goal| goal.percentile)));
+    insert("latency_window", json!(goal.map_or(0, |goal| goal.window.as_micros() as u64)));
+    if let Some(steady_seen) = steady(shown) {
+        insert("steadystate", steady_block(steady_seen));
     }
     fields
 }
@@ -147,16 +147,16 @@ fn steady_block(seen: &SteadySeen) -> Value {
         Threshold::Percent(limit) | Threshold::Absolute(limit) => limit,
     };
     let (slope, percent) = (if seen.asked.slope { "_slope" } else { "" }, percent_sign(seen));
-    let each = |of: fn(&Window) -> u64| seen.windows.iter().map(of).collect::<Vec<u64>>();
+    let values = |of: fn(&Window) -> u64| seen.windows.iter().map(of).collect::<Vec<u64>>();
     let mut data = json!({
         "bw_mean": seen.mean(|w| w.bw),
         "iops_mean": seen.mean(|w| w.iops),
-        "iops": each(|w| w.iops),
-        "bw": each(|w| w.bw),
+        "iops": values(|w| w.iops),
+        "bw": values(|w| w.bw),
     });
     if let (Criterion::Latency, Some(data)) = (seen.asked.criterion, data.as_object_mut()) {
         data.insert("lat_mean".into(), json!(seen.mean(|w| w.lat)));
-        data.insert("lat".into(), json!(each(|w| w.lat)));
+        data.insert("lat".into(), json!(values(|w| w.lat)));
     }
     json!({
         "ss": format!("{}{slope}:{limit:.6}{percent}", name(seen.asked.criterion)),

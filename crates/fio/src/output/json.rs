@@ -193,36 +193,36 @@ fn text(value: &dyn std::fmt::Display) -> Value {
 
 fn options(job: &Job) -> Value {
     let mut options = Map::new();
-    let mut put = |name: &str, value: Value| drop(options.insert(name.to_string(), value));
-    put("name", text(&job.name));
-    put("rw", text(&job.access.rw.name()));
-    put("ioengine", text(&job.engine.name()));
-    put("direct", text(&u8::from(job.syncing.direct)));
-    put("iodepth", text(&job.queue.depth));
-    put("numjobs", text(&job.numjobs));
+    let mut insert = |name: &str, value: Value| drop(options.insert(name.to_string(), value));
+    insert("name", text(&job.name));
+    insert("rw", text(&job.access.rw.name()));
+    insert("ioengine", text(&job.engine.name()));
+    insert("direct", text(&u8::from(job.syncing.direct)));
+    insert("iodepth", text(&job.queue.depth));
+    insert("numjobs", text(&job.numjobs));
     for (name, list) in blocks(&job.access.blocks) {
-        put(name, Value::String(list));
+        insert(name, Value::String(list));
     }
     match job.space.size {
-        Some(Amount::Bytes(bytes)) => put("size", text(&size(bytes))),
-        Some(Amount::Percent(percent)) => put("size", text(&format!("{percent}%"))),
+        Some(Amount::Bytes(bytes)) => insert("size", text(&size(bytes))),
+        Some(Amount::Percent(percent)) => insert("size", text(&format!("{percent}%"))),
         None => {}
     }
     if job.access.rw.reads() && job.access.rw.writes() {
-        put("rwmixread", text(&job.access.mix_read_percent));
+        insert("rwmixread", text(&job.access.mix_read_percent));
     }
     if let Some(runtime) = job.schedule.runtime {
-        put("runtime", Value::String(time(runtime)));
+        insert("runtime", Value::String(time(runtime)));
     }
     if job.schedule.time_based {
-        put("time_based", text(&1));
+        insert("time_based", text(&1));
     }
     if job.reporting.group {
-        put("group_reporting", text(&1));
+        insert("group_reporting", text(&1));
     }
     if !job.files.names.is_empty() {
         let names: Vec<_> = job.files.names.iter().map(|name| file_name(name)).collect();
-        put("filename", Value::String(names.join(":")));
+        insert("filename", Value::String(names.join(":")));
     }
     Value::Object(options)
 }

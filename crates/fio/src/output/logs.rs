@@ -89,8 +89,8 @@ fn wanted(job: &Job) -> Vec<(&'static str, LogValue, &str)> {
         ("clat", LogValue::Latency, &logs.lat),
         ("lat", LogValue::Latency, &logs.lat),
     ];
-    let wanted = logs.into_iter();
-    wanted.filter_map(|(name, value, prefix)| Some((name, value, prefix.as_deref()?))).collect()
+    let logs = logs.into_iter();
+    logs.filter_map(|(name, value, prefix)| Some((name, value, prefix.as_deref()?))).collect()
 }
 
 fn write_log(run: &JobRun<'_>, value: LogValue, out: &mut impl Write) -> io::Result<()> {

@@ -49,8 +49,8 @@ pub static METRICS: [MetricInfo; 10] = [
 /// The figures of every result. Their names start with the name of the result.
 pub fn metrics(ran: &Ran<'_>) -> Vec<Metric> {
     let results = shown(ran);
-    let named = names(&results).into_iter().zip(&results);
-    let mut metrics: Vec<Metric> = named.flat_map(|(name, shown)| figures(&name, shown)).collect();
+    let names = names(&results).into_iter().zip(&results);
+    let mut metrics: Vec<Metric> = names.flat_map(|(name, shown)| figures(&name, shown)).collect();
     for shown in &results {
         for side in shown.sides() {
             add_common(&mut metrics, shown, &side);

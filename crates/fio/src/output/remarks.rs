@@ -73,9 +73,9 @@ fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
         }
     };
     // Reported below in fio's terms.
-    let noted = results.iter().any(|shown| depth_is_fiction(shown.job));
+    let has_fiction = results.iter().any(|shown| depth_is_fiction(shown.job));
     for finding in ran.stages.iter().flat_map(|stage| &stage.findings) {
-        if !(noted && finding.kind == FindingKind::DepthIsAFiction) {
+        if !(has_fiction && finding.kind == FindingKind::DepthIsAFiction) {
             add(line_of(finding));
         }
     }
@@ -112,16 +112,16 @@ fn line_of(finding: &Finding) -> String {
 fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
     let job = shown.job;
     let mut notes = Vec::new();
-    if let Some(how) = mapped(job).filter(|_| real) {
-        notes.push(format!("   ioengine={} is {how}", job.engine.name()));
+    if let Some(reason) = mapped(job).filter(|_| real) {
+        notes.push(format!("   ioengine={} is {reason}", job.engine.name()));
     }
     // A virtual drive has no system calls that could block.
     if depth_is_fiction(job) && (real || !job.engine.asynchronous()) {
-        let why = match job.engine {
+        let reason = match job.engine {
             crate::Engine::Libaio => "buffered libaio does the I/O in the call that submits it",
             _ => "this engine has one operation in flight",
         };
-        notes.push(format!("!  iodepth={} is a fiction: {why}", job.queue.depth));
+        notes.push(format!("!  iodepth={} is a fiction: {reason}", job.queue.depth));
     }
     if job.access.rw.reads() && job.access.rw.writes() {
         notes.push(
@@ -159,8 +159,8 @@ pub fn failures<'r>(ran: &'r Ran<'_>) -> impl Iterator<Item = String> + use<'r> 
 
 /// Errors of a kind, with the position of the first.
 fn failed(run: &JobRun<'_>, error: &IoErrors) -> String {
-    let (path, at) = run.place(error.first_offsets.first().copied().unwrap_or(0));
+    let (path, offset) = run.place(error.first_offsets.first().copied().unwrap_or(0));
     let (name, path) = (emit::plain(&run.job.name), emit::plain(&path));
     let (count, op, kind) = (error.count, &error.op, &error.kind);
-    format!("{name}: {op}: {count} {kind}, the first at byte {at} of {path}")
+    format!("{name}: {op}: {count} {kind}, the first at byte {offset} of {path}")
 }

@@ -44,19 +44,19 @@ pub(crate) struct Samples {
 impl Samples {
     /// The samples of several clones. As in fio, rates and numbers of samples are added up.
     fn sum(clones: impl Iterator<Item = Vec<f64>>) -> Samples {
-        let (mut all, mut squares) = (Samples::default(), 0.0);
+        let (mut total, mut squares) = (Samples::default(), 0.0);
         for values in clones.filter(|values| !values.is_empty()) {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             squares += values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
-            all.min += values.iter().copied().fold(f64::INFINITY, f64::min);
-            all.max += values.iter().copied().fold(0.0, f64::max);
-            all.mean += mean;
-            all.count += values.len();
+            total.min += values.iter().copied().fold(f64::INFINITY, f64::min);
+            total.max += values.iter().copied().fold(0.0, f64::max);
+            total.mean += mean;
+            total.count += values.len();
         }
-        if all.count > 1 {
-            all.deviation = (squares / (all.count - 1) as f64).sqrt();
+        if total.count > 1 {
+            total.deviation = (squares / (total.count - 1) as f64).sqrt();
         }
-        all
+        total
     }
 }
 
@@ -66,8 +66,8 @@ impl<'r> Shown<'r> {
         let mut kinds = [const { None::<KindStats> }; 4];
         for run in &runs {
             for (mine, theirs) in kinds.iter_mut().zip(&run.did.seen.kinds) {
-                if let Some(theirs) = theirs {
-                    mine.get_or_insert_with(KindStats::default).merge(theirs);
+                if let Some(added) = theirs {
+                    mine.get_or_insert_with(KindStats::default).merge(added);
                 }
             }
         }
@@ -227,22 +227,22 @@ type Sums = (u64, u64, u64, u64);
 /// unless earlier intervals were dropped.
 pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> (u64, Vec<[Sums; 4]>) {
     let per_window = (window_ns / run.interval_ns).max(1);
-    let seen = &run.did.seen;
+    let job_seen = &run.did.seen;
     let ramp = run.ramp_intervals();
     let origin = run.did.origin_ns / run.interval_ns + ramp;
     let measured_ns = run.did.end_ns.saturating_sub(ramp * run.interval_ns);
     let count = measured_ns / (per_window * run.interval_ns);
-    let start = match seen.intervals.first() {
-        Some(kept) if seen.forgotten > 0 => {
+    let start = match job_seen.intervals.first() {
+        Some(kept) if job_seen.forgotten > 0 => {
             kept.index.saturating_sub(origin).div_ceil(per_window).min(count)
         }
         _ => 0,
     };
     let mut sums = vec![[(0, 0, 0, 0); 4]; (count - start) as usize];
     let begin = origin + start * per_window;
-    for interval in &seen.intervals {
-        let Some(since) = interval.index.checked_sub(begin) else { continue };
-        let Some(window) = sums.get_mut((since / per_window) as usize) else { continue };
+    for interval in &job_seen.intervals {
+        let Some(number) = interval.index.checked_sub(begin) else { continue };
+        let Some(window) = sums.get_mut((number / per_window) as usize) else { continue };
         for (sum, add) in window.iter_mut().zip(interval.kinds) {
             *sum = (sum.0 + add.0, sum.1 + add.1, sum.2 + add.2, sum.3.max(add.3));
         }

@@ -21,32 +21,37 @@ pub fn terse(ran: &Ran<'_>, version: u32) -> String {
     let document = json(ran, false);
     let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
     let disks = document["disk_util"].as_array().map_or(&[][..], Vec::as_slice);
-    let line = |(shown, job): (&Shown<'_>, &Value)| {
-        let mut fields = vec![version.to_string(), LAYOUT.to_string()];
-        let mut names = ["jobname", "groupid", "error"].map(|key| text(&job[key]));
-        if !shown.job.reporting.stats {
-            // As in fio, a hidden job has neither name nor group.
-            (names[0], names[1]) = (String::new(), "-1".to_string());
-        }
-        fields.extend(names);
-        let sides = match (shown.job.reporting.unified, version) {
-            (UnifiedRw::Mixed, _) => &["mixed"][..],
-            (UnifiedRw::None, 3) => &["read", "write"],
-            (UnifiedRw::None, _) => &["read", "write", "trim"],
-            (UnifiedRw::Both, 3) => &["read", "write", "mixed"],
-            (UnifiedRw::Both, _) => &["read", "write", "trim", "mixed"],
-        };
-        let percentiles = &shown.job.reporting.percentiles;
-        sides.iter().for_each(|name| side(&mut fields, &job[*name], percentiles, version));
-        usage(&mut fields, job);
-        disks.iter().for_each(|one| disk(&mut fields, one));
-        if let Some((count, first)) = ended::errors_continued(shown) {
-            fields.extend([count.to_string(), first.to_string()]);
-        }
-        fields.extend(shown.job.description.clone());
-        emit::plain(&fields.join(";")).into_owned() + "\n"
+    with_results(ran, |results| {
+        let lines = results.iter().zip(jobs);
+        lines.map(|(shown, job)| line(shown, job, disks, version)).collect()
+    })
+}
+
+/// The line of a result.
+fn line(shown: &Shown<'_>, job: &Value, disks: &[Value], version: u32) -> String {
+    let mut fields = vec![version.to_string(), LAYOUT.to_string()];
+    let mut names = ["jobname", "groupid", "error"].map(|key| text(&job[key]));
+    if !shown.job.reporting.stats {
+        // As in fio, a hidden job has neither name nor group.
+        (names[0], names[1]) = (String::new(), "-1".to_string());
+    }
+    fields.extend(names);
+    let sides = match (shown.job.reporting.unified, version) {
+        (UnifiedRw::Mixed, _) => &["mixed"][..],
+        (UnifiedRw::None, 3) => &["read", "write"],
+        (UnifiedRw::None, _) => &["read", "write", "trim"],
+        (UnifiedRw::Both, 3) => &["read", "write", "mixed"],
+        (UnifiedRw::Both, _) => &["read", "write", "trim", "mixed"],
     };
-    with_results(ran, |results| results.iter().zip(jobs).map(line).collect())
+    let percentiles = &shown.job.reporting.percentiles;
+    sides.iter().for_each(|name| side(&mut fields, &job[*name], percentiles, version));
+    usage(&mut fields, job);
+    disks.iter().for_each(|one| disk(&mut fields, one));
+    if let Some((count, first)) = ended::errors_continued(shown) {
+        fields.extend([count.to_string(), first.to_string()]);
+    }
+    fields.extend(shown.job.description.clone());
+    emit::plain(&fields.join(";")).into_owned() + "\n"
 }
 
 /// The fields of one direction: 41 in versions 3 and 4, 47 in version 5.

@@ -86,13 +86,13 @@ impl JobRules {
     }
 
     fn too_slow(&self, op: &Op, service_ns: u64, limit: u64) -> Continuation {
-        let why = format!(
+        let reason = format!(
             "latency of {service_ns} nsec exceeds specified max ({limit} nsec): {} {} {}",
             op.kind.name(),
             op.offset,
             op.bytes
         );
-        self.fail(errno::ETIMEDOUT, why)
+        self.fail(errno::ETIMEDOUT, reason)
     }
 }
 
@@ -121,8 +121,8 @@ impl JobControl for JobRules {
         if let Some(limit) = self.latency_ns_max.each()[kind].filter(|limit| service_ns > *limit) {
             return self.too_slow(op, service_ns, limit);
         }
-        if let Some(why) = self.least.as_mut().and_then(|l| l.missed(kind, op.bytes, now_ns)) {
-            return self.fail(errno::EIO, why);
+        if let Some(reason) = self.least.as_mut().and_then(|l| l.missed(kind, op.bytes, now_ns)) {
+            return self.fail(errno::EIO, reason);
         }
         let Some(search) = &mut self.search else { return Continuation::GoOn };
         let ruling = search.completed(service_ns, now_ns);

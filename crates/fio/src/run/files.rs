@@ -72,10 +72,10 @@ impl PlanFiles {
         for (index, path) in (0..).zip(paths.into_iter().map(PathBuf::from)) {
             let room = if fills(job) { self.part_of_room(&path, files)? } else { 0 };
             let extends = self.extends(&path);
-            let (plan, seen) = self.find(&path, job, files)?;
-            let (planned, device) = (plan.end, seen.device);
-            let there = if extends { seen.bytes.max(Some(planned)) } else { seen.bytes };
-            let place = FileState { index, count, there, planned, room, device };
+            let (plan, file) = self.find(&path, job, files)?;
+            let (planned, device) = (plan.end, file.device);
+            let size = if extends { file.bytes.max(Some(planned)) } else { file.bytes };
+            let place = FileState { index, count, there: size, planned, room, device };
             let Some((start, bytes)) = extent(job, clone, place) else {
                 let text = format!(
                     "{}: {} does not exist, and no size is given",
@@ -94,14 +94,14 @@ impl PlanFiles {
             }
             let region = Region { start, bytes };
             let file_end = if device {
-                there.unwrap_or(0)
+                size.unwrap_or(0)
             } else {
-                there.unwrap_or(0).max(planned).max(region.end())
+                size.unwrap_or(0).max(planned).max(region.end())
             };
             plan.end = plan.end.max(region.end());
             plan.used_bytes = plan.used_bytes.saturating_add(bytes);
-            let again = first_byte(job, clone, file_end, device);
-            parts.push(FilePart { path, span: Span { start, again, bytes, file_end } });
+            let loop_start = first_byte(job, clone, file_end, device);
+            parts.push(FilePart { path, span: Span { start, again: loop_start, bytes, file_end } });
         }
         Ok(parts)
     }
@@ -109,9 +109,9 @@ impl PlanFiles {
     /// Whether the jobs so far set the size of a file before any of them runs, as in fio.
     fn extends(&self, path: &Path) -> bool {
         self.numbers.get(path).is_some_and(|number| {
-            let (plan, seen) = &self.list[*number];
+            let (plan, file) = &self.list[*number];
             let allocates = matches!(plan.allocation, Allocation::Full | Allocation::Truncate);
-            !seen.device && !plan.on_open && (plan.content || allocates)
+            !file.device && !plan.on_open && (plan.content || allocates)
         })
     }
 
@@ -143,27 +143,27 @@ impl PlanFiles {
         let number = match self.numbers.get(path) {
             Some(number) => *number,
             None => {
-                let seen = files.look(path)?;
-                self.list.push((new(path), seen));
+                let file_seen = files.look(path)?;
+                self.list.push((new(path), file_seen));
                 self.numbers.insert(path.to_path_buf(), self.list.len() - 1);
                 self.list.len() - 1
             }
         };
-        let (plan, seen) = &mut self.list[number];
+        let (plan, file) = &mut self.list[number];
         let refusal = |why: &str, advice: &str| {
             let text = format!("{}: {} is {why}", job.origin, path.display());
             Err(RunError::usage(text, advice))
         };
         let rw = job.access.rw;
-        if !seen.device && rw.trims() {
+        if !file.device && rw.trims() {
             return refusal("a file, but only devices can be trimmed", "filename=/dev/...");
         }
-        if seen.bytes.is_none() && !job.files.allow_file_create {
+        if file.bytes.is_none() && !job.files.allow_file_create {
             return refusal("missing, and allow_file_create=0", "make it first");
         }
         // A file whose size comes from an earlier job was written by that job.
         let sized = job.space.size.is_some() || job.space.filesize.is_some();
-        let follows = seen.bytes.is_none() && plan.changed && !sized;
+        let follows = file.bytes.is_none() && plan.changed && !sized;
         // As in fio, what is appended has no data before.
         let is_new = job.files.create_on_open || job.space.file_append;
         let overwrites = job.files.overwrite && !is_new;
@@ -186,7 +186,7 @@ impl PlanFiles {
             allocation(job.files.fallocate)
         };
         plan.fsync |= job.files.create_fsync;
-        Ok((plan, seen))
+        Ok((plan, file))
     }
 
     /// The plans for the rig, in order of mention.
@@ -196,11 +196,11 @@ impl PlanFiles {
 
     /// Bytes written by laying out.
     pub(super) fn layout_bytes(&self) -> u64 {
-        let written = self.list.iter().filter(|(plan, seen)| {
+        let files = self.list.iter().filter(|(plan, seen)| {
             let grows = !seen.device && seen.bytes.is_none_or(|bytes| bytes < plan.end);
             plan.content && (seen.blank || grows)
         });
-        written.map(|(plan, _)| plan.end).sum()
+        files.map(|(plan, _)| plan.end).sum()
     }
 }
 

@@ -62,20 +62,21 @@ impl Least {
         if (bytes.is_none() && ops.is_none()) || total.ops == 0 {
             return None;
         }
-        if let Some((at, before)) = self.last[kind] {
-            let spent = now_ns - at;
+        if let Some((last_ns, before)) = self.last[kind] {
+            let spent = now_ns - last_ns;
             if spent < self.cycle_ns {
                 return None;
             }
             let rate =
                 |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(spent)) as u64;
-            let (got, got_ops) = (rate(total.bytes - before.bytes), rate(total.ops - before.ops));
+            let (byte_rate, op_rate) =
+                (rate(total.bytes - before.bytes), rate(total.ops - before.ops));
             match (bytes, ops) {
-                (Some(least), _) if got < least => {
-                    return Some(format!("rate_min={least}B/s not met, got {got}B/s"));
+                (Some(least), _) if byte_rate < least => {
+                    return Some(format!("rate_min={least}B/s not met, got {byte_rate}B/s"));
                 }
-                (None, Some(least)) if got_ops < u64::from(least) => {
-                    return Some(format!("rate_iops_min={least} not met, got {got_ops} IOPS"));
+                (None, Some(least)) if op_rate < u64::from(least) => {
+                    return Some(format!("rate_iops_min={least} not met, got {op_rate} IOPS"));
                 }
                 _ => {}
             }

@@ -190,8 +190,8 @@ impl<'p> CheckedPlan<'p> {
     pub fn seconds(&self) -> f64 {
         let last_stage = self.clones.iter().map(|clone| clone.stage).max().unwrap_or(0);
         let stages = (0..=last_stage).map(|stage| {
-            let mine = self.clones.iter().filter(move |clone| clone.stage == stage);
-            let times = mine.map(|clone| {
+            let clones = self.clones.iter().filter(move |clone| clone.stage == stage);
+            let times = clones.map(|clone| {
                 let schedule = &clone.job.schedule;
                 let runtime = schedule.runtime.unwrap_or_default();
                 (schedule.startdelay.high + schedule.ramp_time + runtime).as_secs_f64()

@@ -190,8 +190,8 @@ impl Positions {
 
     /// Returns to the first order.
     pub(super) fn repeat(&mut self) {
-        if let Positions::Once(once) | Positions::Zoned(_, Some(once)) = self {
-            once.reorder(once.first_seed);
+        if let Positions::Once(register) | Positions::Zoned(_, Some(register)) = self {
+            register.reorder(register.first_seed);
         }
     }
 

@@ -23,16 +23,16 @@ pub(super) struct FileState {
 
 /// First used byte and number of bytes; `None` if neither the job nor the file determines it.
 pub(super) fn extent(job: &Job, clone: u32, place: FileState) -> Option<(u64, u64)> {
-    let there = place.there.unwrap_or(0);
-    let start = first_byte(job, clone, there, place.device);
-    let rest = there.saturating_sub(start);
+    let file_bytes = place.there.unwrap_or(0);
+    let start = first_byte(job, clone, file_bytes, place.device);
+    let rest = file_bytes.saturating_sub(start);
     let mut bytes = match (job.space.filesize, job.space.size) {
-        (Some((low, high)), _) if (low..=high).contains(&there) => rest,
+        (Some((low, high)), _) if (low..=high).contains(&file_bytes) => rest,
         (Some((low, high)), _) => drawn(job, place.index, low, high).saturating_sub(start),
         (None, Some(Amount::Bytes(all))) => share(job, place, all),
         (None, None) if fills(job) && !place.device => {
-            let all = (rest + place.room).saturating_sub(start.saturating_sub(there));
-            all - all % job.access.min_bs().max(1)
+            let room = (rest + place.room).saturating_sub(start.saturating_sub(file_bytes));
+            room - room % job.access.min_bs().max(1)
         }
         (None, _) if place.there.is_none() => {
             Some(place.planned.saturating_sub(start)).filter(|n| *n > 0)?

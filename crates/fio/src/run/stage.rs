@@ -39,14 +39,18 @@ pub(super) fn perform<'p>(
     let (began_unix_ns, interval_ns) = (unix_ns(), interval_ns(clones));
     let steady = SteadyWatch::new(clones, interval_ns);
     let logs = clones.iter().map(|clone| op_log(clone, plan)).collect::<Result<_, _>>()?;
-    let mut seen = StageObserver { steady, logs };
+    let mut observer = StageObserver { steady, logs };
     let name = clones.first().map_or("", |clone| &clone.job.name);
-    let stage =
-        Stage { name, interval_ns: Some(interval_ns), by_job: true, intervals: Some(&mut seen) };
+    let stage = Stage {
+        name,
+        interval_ns: Some(interval_ns),
+        by_job: true,
+        intervals: Some(&mut observer),
+    };
     let performance = rig.perform(jobs, stage)?;
     assert_eq!(performance.jobs.len(), clones.len(), "every clone has a result");
     let mut whole = performance.whole;
-    let StageObserver { steady, logs } = seen;
+    let StageObserver { steady, logs } = observer;
     let results = clones.iter().zip(performance.jobs.into_iter().zip(logs)).zip(judgements);
     let mut runs = Vec::new();
     for (number, ((clone, (did, log)), judgement)) in (0..).zip(results) {
@@ -124,8 +128,8 @@ fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
 
 /// The finding for a job that ended because it exceeded one of its limits.
 fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
-    let (_, why) = run.judgement.failed.as_ref()?;
-    let text = format!("{} ended early: {why}", run.job.name);
+    let (_, reason) = run.judgement.failed.as_ref()?;
+    let text = format!("{} ended early: {reason}", run.job.name);
     Some(Finding::new(FindingKind::LimitPassed, Level::Bad, text))
 }
 
@@ -141,9 +145,9 @@ fn waited_for(clones: &[&JobClone<'_>], job: Option<&Job>) -> Range<usize> {
 /// A short interval that divides every requested average.
 fn interval_ns(clones: &[&JobClone<'_>]) -> u64 {
     let requested = clones.iter().flat_map(|clone| {
-        let (logs, shown) = (&clone.job.logs, &clone.job.reporting);
+        let (logs, reporting) = (&clone.job.logs, &clone.job.reporting);
         let steady = clone.job.steady.map(|steady| steady.interval).unwrap_or_default();
-        [logs.average, shown.bw_avg_time, shown.iops_avg_time, steady]
+        [logs.average, reporting.bw_avg_time, reporting.iops_avg_time, steady]
     });
     let common = requested.fold(0, |common, time| gcd(common, time.as_nanos() as u64));
     let common = if common == 0 { LONGEST_INTERVAL_NS } else { common };

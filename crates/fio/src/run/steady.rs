@@ -123,7 +123,7 @@ impl SteadyWatch {
     pub(super) fn new(clones: &[&JobClone<'_>], interval_ns: u64) -> SteadyWatch {
         let mut groups: Vec<(Option<u32>, SteadyGroup)> = Vec::new();
         for (number, clone) in (0..).zip(clones) {
-            let Some(asked) = clone.job.steady else { continue };
+            let Some(steady_state) = clone.job.steady else { continue };
             let key = clone.job.reporting.group.then_some(clone.job.group);
             if let Some((_, group)) = groups.iter_mut().find(|(k, _)| k.is_some() && *k == key) {
                 group.members.push(number);
@@ -132,9 +132,9 @@ impl SteadyWatch {
             let schedule = &clone.job.schedule;
             let group = SteadyGroup {
                 members: vec![number],
-                seen: SteadySeen::new(asked),
+                seen: SteadySeen::new(steady_state),
                 ramped: !schedule.ramp_time.is_zero() || schedule.ramp_size > 0,
-                per_window: (asked.interval.as_nanos() as u64 / interval_ns).max(1),
+                per_window: (steady_state.interval.as_nanos() as u64 / interval_ns).max(1),
                 next: None,
             };
             groups.push((key, group));
@@ -166,24 +166,24 @@ impl IntervalObserver for SteadyWatch {
 impl SteadyGroup {
     /// The next window, once complete.
     fn window(&mut self, jobs: &[JobSeen], interval_ns: u64) -> Option<Window> {
-        let mine = || self.members.iter().filter_map(|job| jobs.get(*job as usize));
+        let members = || self.members.iter().filter_map(|job| jobs.get(*job as usize));
         let start = self.next.or_else(|| {
-            let begins = mine().filter_map(|job| Some(job.intervals.first()?.index)).min()?;
+            let begins = members().filter_map(|job| Some(job.intervals.first()?.index)).min()?;
             let ramp = self.seen.asked.ramp.as_nanos() as u64 / interval_ns;
             Some(begins + u64::from(self.ramped) + ramp)
         })?;
         self.next = Some(start);
         let end = start + self.per_window;
         // A job that has not started does nothing.
-        let goes_on = mine().any(|job| job.closed >= end && job.closed < u64::MAX);
-        if !goes_on || mine().any(|job| job.closed > 0 && job.closed < end) {
+        let goes_on = members().any(|job| job.closed >= end && job.closed < u64::MAX);
+        if !goes_on || members().any(|job| job.closed > 0 && job.closed < end) {
             return None;
         }
         self.next = Some(end);
         let mut sums = (0, 0, 0);
-        for job in mine() {
-            let from = job.intervals.partition_point(|interval| interval.index < start);
-            let inside = job.intervals[from..].iter().take_while(|i| i.index < end);
+        for job in members() {
+            let first = job.intervals.partition_point(|interval| interval.index < start);
+            let inside = job.intervals[first..].iter().take_while(|i| i.index < end);
             // Reads, writes and trims; flushes do not count.
             let kinds = inside.flat_map(|i| [i.kinds[0], i.kinds[1], i.kinds[3]]);
             kinds.for_each(|kind| {

@@ -364,16 +364,16 @@ impl OpStream {
             Rw::ReadWrite | Rw::RandRw => {
                 let is_read =
                     below(&mut self.rng, 100) < u64::from(self.outline.access.mix_read_percent);
-                let drawn = if is_read { READ } else { WRITE };
+                let kind = if is_read { READ } else { WRITE };
                 if let Some(rates) = self.outline.rates {
                     // A direction behind its rate takes its turn, else the one that is due first.
                     let due_ns = |kind: usize| self.issued_bytes[kind] as f64 * 1e9 / rates[kind];
-                    let is_ahead = due_ns(drawn) > self.now_ns as f64;
-                    let gives_way = is_ahead && due_ns(1 - drawn) < due_ns(drawn);
-                    return if gives_way { 1 - drawn } else { drawn };
+                    let is_ahead = due_ns(kind) > self.now_ns as f64;
+                    let gives_way = is_ahead && due_ns(1 - kind) < due_ns(kind);
+                    return if gives_way { 1 - kind } else { kind };
                 }
                 let now_ns = self.now_ns;
-                self.throttle.as_mut().map_or(drawn, |throttle| throttle.kind(drawn, now_ns))
+                self.throttle.as_mut().map_or(kind, |throttle| throttle.kind(kind, now_ns))
             }
         }
     }

@@ -74,7 +74,7 @@ pub(crate) fn time(text: &str, unit: Duration) -> Parsed<Duration> {
         return Ok(Duration::from_micros(evaluate(text, unit)?));
     }
     let (number, suffix) = digits(text)?;
-    let one = match suffix.to_ascii_lowercase().as_str() {
+    let unit_time = match suffix.to_ascii_lowercase().as_str() {
         "" => unit,
         "us" | "usec" => Duration::from_micros(1),
         "ms" | "msec" => Duration::from_millis(1),
@@ -89,7 +89,7 @@ pub(crate) fn time(text: &str, unit: Duration) -> Parsed<Duration> {
             ));
         }
     };
-    let nanos = u128::from(number) * one.as_nanos();
+    let nanos = u128::from(number) * unit_time.as_nanos();
     // A hundred years: more is a typing error, and the limit keeps sums of times below 64 bits.
     let nanos_max = 100 * 365 * 86_400 * 1_000_000_000u128;
     if nanos > nanos_max {

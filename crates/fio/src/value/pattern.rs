@@ -85,9 +85,9 @@ fn hex<'a>(digits: &'a str, bytes: &mut Vec<u8>) -> Option<&'a str> {
         return None;
     }
     while !head.is_empty() {
-        let (byte, more) = head.split_at(2 - head.len() % 2);
+        let (byte, rest) = head.split_at(2 - head.len() % 2);
         bytes.push(u8::from_str_radix(byte, 16).ok()?);
-        head = more;
+        head = rest;
     }
     Some(after)
 }

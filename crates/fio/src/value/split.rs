@@ -14,9 +14,9 @@ const ZONES_MAX: usize = 256;
 pub(crate) fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
-    while let (Some(at), 0..3) = (separator(rest), parts.len()) {
-        parts.push(&rest[..at]);
-        rest = &rest[at + 1..];
+    while let (Some(end), 0..3) = (separator(rest), parts.len()) {
+        parts.push(&rest[..end]);
+        rest = &rest[end + 1..];
     }
     parts.push(rest);
     parts
