@@ -179,14 +179,14 @@ impl<D: SectorDrive> Writer<'_, D> {
         mut fill: impl FnMut(u64, &mut [u8]),
     ) -> Result<(), Error<D::Error>> {
         let most = (self.room.len() / self.size) as u64;
-        let mut written = 0;
-        while written < sectors {
-            let count = most.min(sectors - written);
+        let mut count_written = 0;
+        while count_written < sectors {
+            let count = most.min(sectors - count_written);
             let piece = &mut self.room[..count as usize * self.size];
             piece.fill(0);
-            fill(written * self.size as u64, piece);
-            self.drive.submit(sector + written, piece).map_err(Error::Drive)?;
-            written += count;
+            fill(count_written * self.size as u64, piece);
+            self.drive.submit(sector + count_written, piece).map_err(Error::Drive)?;
+            count_written += count;
         }
         Ok(())
     }
@@ -194,9 +194,9 @@ impl<D: SectorDrive> Writer<'_, D> {
     /// Writes `bytes`, padded with zeros to the size of the region.
     fn bytes(&mut self, sector: u64, sectors: u64, bytes: &[u8]) -> Result<(), Error<D::Error>> {
         self.region(sector, sectors, |at, piece| {
-            let at = (at as usize).min(bytes.len());
-            let count = piece.len().min(bytes.len() - at);
-            piece[..count].copy_from_slice(&bytes[at..at + count]);
+            let start = (at as usize).min(bytes.len());
+            let count = piece.len().min(bytes.len() - start);
+            piece[..count].copy_from_slice(&bytes[start..start + count]);
         })
     }
 
@@ -240,9 +240,9 @@ fn make_exfat<D: SectorDrive>(
         layout.sector_of(FIRST_CLUSTER),
         u64::from(bitmap) * per_cluster,
         |at, piece| {
-            let taken = u64::from(used - FIRST_CLUSTER);
-            for (byte, first) in piece.iter_mut().zip((at * 8..taken).step_by(8)) {
-                let count = (taken - first).min(8);
+            let used_clusters = u64::from(used - FIRST_CLUSTER);
+            for (byte, first) in piece.iter_mut().zip((at * 8..used_clusters).step_by(8)) {
+                let count = (used_clusters - first).min(8);
                 *byte = ((1u16 << count) - 1) as u8;
             }
         },

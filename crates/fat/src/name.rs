@@ -42,11 +42,12 @@ impl Name {
     /// Returns the number after the stem of `of`, if this is one of its numbered names.
     pub(crate) fn number_of(self, of: Name) -> Option<u32> {
         let end = of.padded[..8].iter().position(|b| *b == b' ')?;
-        let same = self.padded[..end] == of.padded[..end] && self.padded[8..] == of.padded[8..];
+        let same_stem =
+            self.padded[..end] == of.padded[..end] && self.padded[8..] == of.padded[8..];
         let digits = &self.padded[end..8];
         let number =
             digits.iter().fold(0, |n: u32, d| n * 10 + u32::from(d.wrapping_sub(b'0')) % 10);
-        (same && digits.iter().all(u8::is_ascii_digit)).then_some(number)
+        (same_stem && digits.iter().all(u8::is_ascii_digit)).then_some(number)
     }
 
     pub(crate) fn padded(&self) -> &[u8; 11] {
@@ -59,19 +60,19 @@ impl Name {
 
     /// Returns the name with its dot, and its length.
     pub(crate) fn dotted(&self) -> ([u8; 12], usize) {
-        let (mut out, mut n) = ([0; 12], 0);
+        let (mut text, mut n) = ([0; 12], 0);
         let (stem, extension) = self.padded.split_at(8);
         let visible = |part: &[u8]| part.iter().position(|b| *b == b' ').unwrap_or(part.len());
         for byte in &stem[..visible(stem)] {
-            (out[n], n) = (*byte, n + 1);
+            (text[n], n) = (*byte, n + 1);
         }
         if visible(extension) > 0 {
-            (out[n], n) = (b'.', n + 1);
+            (text[n], n) = (b'.', n + 1);
         }
         for byte in &extension[..visible(extension)] {
-            (out[n], n) = (*byte, n + 1);
+            (text[n], n) = (*byte, n + 1);
         }
-        (out, n)
+        (text, n)
     }
 
     /// Parses a dotted name.

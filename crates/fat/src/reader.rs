@@ -47,13 +47,13 @@ impl Volume {
         drive: &mut D,
         name: &Name,
     ) -> Result<Option<DirectoryEntry>, Error<D::Error>> {
-        let mut found = None;
+        let mut matching = None;
         self.list(drive, |entry| {
             if entry.name == Some(*name) {
-                found = Some(*entry);
+                matching = Some(*entry);
             }
         })?;
-        Ok(found)
+        Ok(matching)
     }
 
     /// Reads from `offset` and returns the number of bytes that belong to the file. Offset and
@@ -71,15 +71,15 @@ impl Volume {
             return Err(Error::Room);
         }
         let count = (bytes.len() as u64).min(file.bytes.saturating_sub(offset)) as usize;
-        let mut done = 0;
-        while done < count {
-            let at = offset + done as u64;
-            let number = self.cluster(drive, file, at / cluster)?;
-            let within = at % cluster;
-            let piece = (cluster - within).min((bytes.len() - done) as u64) as usize;
-            let sector = self.layout.sector_of(number) + within / size;
-            drive.read(sector, &mut bytes[done..done + piece]).map_err(Error::Drive)?;
-            done += piece;
+        let mut filled = 0;
+        while filled < count {
+            let position = offset + filled as u64;
+            let number = self.cluster(drive, file, position / cluster)?;
+            let in_cluster = position % cluster;
+            let piece = (cluster - in_cluster).min((bytes.len() - filled) as u64) as usize;
+            let sector = self.layout.sector_of(number) + in_cluster / size;
+            drive.read(sector, &mut bytes[filled..filled + piece]).map_err(Error::Drive)?;
+            filled += piece;
         }
         let valid = file.valid.saturating_sub(offset).min(count as u64) as usize;
         bytes[valid..count].fill(0);
@@ -99,20 +99,20 @@ impl Volume {
             let cluster = u32::try_from(cluster).ok().filter(|c| self.layout.has(*c));
             return cluster.ok_or(damaged);
         }
-        let (first, mut at, mut cluster) = self.last;
-        if first != file.first || at > index {
-            (at, cluster) = (0, file.first);
+        let (first, mut position, mut cluster) = self.last;
+        if first != file.first || position > index {
+            (position, cluster) = (0, file.first);
         }
-        while at < index {
+        while position < index {
             match self.layout.follow(drive, &mut self.fat, cluster)? {
-                Link::To(next) => (at, cluster) = (at + 1, next),
+                Link::To(next) => (position, cluster) = (position + 1, next),
                 _ => return Err(damaged),
             }
         }
         if !self.layout.has(cluster) {
             return Err(damaged);
         }
-        self.last = (file.first, at, cluster);
+        self.last = (file.first, position, cluster);
         Ok(cluster)
     }
 }

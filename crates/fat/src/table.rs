@@ -80,29 +80,29 @@ impl Table {
         clusters: u32,
         room: &mut [u8],
     ) -> Result<Range<u32>, Error<D::Error>> {
-        let taken = self.run.start..self.run.start + clusters.min(self.left());
-        if taken.is_empty() {
+        let claim = self.run.start..self.run.start + clusters.min(self.left());
+        if claim.is_empty() {
             return Err(Error::Full);
         }
         for copy in 0..self.copies() {
-            self.write_claim(drive, &taken, copy, room)?;
+            self.write_claim(drive, &claim, copy, room)?;
         }
-        let (sector, _) = self.place(taken.end - 1);
+        let (sector, _) = self.place(claim.end - 1);
         let mut last = [0; SECTOR_BYTES_MAX];
         let size = self.layout.sector_bytes as usize;
-        self.compose(sector, &taken, &mut last[..size]);
-        if let Some(next) = Some(taken.end).filter(|next| *next < self.run.end) {
+        self.compose(sector, &claim, &mut last[..size]);
+        if let Some(next) = Some(claim.end).filter(|next| *next < self.run.end) {
             // The sector of the next free cluster is the same, or one without allocations from the
             // run.
             let (next_sector, _) = self.place(next);
             if next_sector != sector {
                 last.fill(0);
-                self.compose(next_sector, &taken, &mut last[..size]);
+                self.compose(next_sector, &claim, &mut last[..size]);
             }
             self.head = (next_sector, last);
         }
-        (self.run.start, self.free) = (taken.end, self.free - (taken.end - taken.start));
-        Ok(taken)
+        (self.run.start, self.free) = (claim.end, self.free - (claim.end - claim.start));
+        Ok(claim)
     }
 
     fn write_claim<D: SectorDrive>(
@@ -138,18 +138,18 @@ impl Table {
         gone: Range<u32>,
         kept: u32,
     ) -> Result<(), Error<D::Error>> {
-        let mut from = gone.start;
+        let mut cluster = gone.start;
         // End the chain before freeing the clusters after it.
         if self.layout.kind == VolumeKind::Fat32 && kept > 0 {
-            from -= 1;
+            cluster -= 1;
         }
         let mut first = true;
-        while from < gone.end {
-            let (sector, index) = self.place(from);
-            let count = (self.per_sector - index).min(u64::from(gone.end - from)) as u32;
-            let (_, mut bytes) = self.read(drive, from)?;
+        while cluster < gone.end {
+            let (sector, index) = self.place(cluster);
+            let count = (self.per_sector - index).min(u64::from(gone.end - cluster)) as u32;
+            let (_, mut bytes) = self.read(drive, cluster)?;
             let bytes = &mut bytes[..self.layout.sector_bytes as usize];
-            for cluster in from..from + count {
+            for cluster in cluster..cluster + count {
                 self.set(bytes, cluster, if cluster < gone.start { LAST } else { 0 });
             }
             for copy in 0..self.copies() {
@@ -158,7 +158,7 @@ impl Table {
             if first {
                 drive.flush().map_err(Error::Drive)?;
             }
-            (from, first) = (from + count, false);
+            (cluster, first) = (cluster + count, false);
         }
         self.free += gone.end - gone.start;
         if gone.end == self.run.start && !gone.is_empty() {
@@ -183,11 +183,11 @@ impl Table {
 
     /// Table sector of a cluster, and its index within that sector.
     fn place(&self, cluster: u32) -> (u64, u64) {
-        let at = match self.layout.kind {
+        let entry = match self.layout.kind {
             VolumeKind::Exfat => u64::from(cluster.saturating_sub(FIRST_CLUSTER)),
             VolumeKind::Fat32 => u64::from(cluster),
         };
-        (at / self.per_sector, at % self.per_sector)
+        (entry / self.per_sector, entry % self.per_sector)
     }
 
     fn read<D: SectorDrive>(

@@ -120,9 +120,9 @@ impl Borrowed {
 
     /// Copies original bytes from `offset` of the drive; returns `false` unless all are borrowed.
     pub fn copy_to(&self, offset: u64, buffer: &mut [u8]) -> bool {
-        let from =
+        let start =
             offset.checked_sub(self.region.start).and_then(|from| usize::try_from(from).ok());
-        let part = from.and_then(|from| self.bytes.get(from..from.checked_add(buffer.len())?));
+        let part = start.and_then(|start| self.bytes.get(start..start.checked_add(buffer.len())?));
         part.map(|part| buffer.copy_from_slice(part)).is_some()
     }
 
@@ -222,8 +222,8 @@ impl Borrowed {
     }
 
     fn block(&self, index: usize) -> &[u8] {
-        let from = index * BLOCK;
-        &self.bytes[from..(from + BLOCK).min(self.bytes.len())]
+        let start = index * BLOCK;
+        &self.bytes[start..(start + BLOCK).min(self.bytes.len())]
     }
 }
 

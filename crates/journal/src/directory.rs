@@ -57,16 +57,16 @@ impl JournalDir {
     /// exist. The default places of this machine's other accounts are consulted too.
     pub fn of_user(dir: Option<&Path>) -> Result<JournalDir, JournalError> {
         let accounts = Machine::here().accounts();
-        let named = emit::user_directory("XDG_STATE_HOME", STATE_IN_HOME);
-        let default = named.map(|state| safe_place(homes::place(&state), &accounts));
-        let others = Machine::here().account_states();
+        let state_directory = emit::user_directory("XDG_STATE_HOME", STATE_IN_HOME);
+        let default = state_directory.map(|state| safe_place(homes::place(&state), &accounts));
+        let other_states = Machine::here().account_states();
         let Some(dir) = dir else {
-            let place = default.map(|dir| JournalDir::at(&dir).beside(others));
+            let place = default.map(|dir| JournalDir::at(&dir).beside(other_states));
             return place.ok_or(JournalError::NoHome);
         };
         // Absolute, because the registry outlives the working directory.
         let dir = std::path::absolute(dir).map_err(|e| JournalError::io("find", dir, e))?;
-        Ok(JournalDir::at(&dir).registered_in(&default.unwrap_or(dir)).beside(others))
+        Ok(JournalDir::at(&dir).registered_in(&default.unwrap_or(dir)).beside(other_states))
     }
 
     /// The journals of another user's account, in the given directory or in the default place in
@@ -110,14 +110,14 @@ impl JournalDir {
     /// Checks that blocks of this device may be kept here: on another drive, not in memory, and
     /// with no earlier blocks left to restore. Creates nothing.
     pub fn check(&self, device: &Path) -> Result<(), JournalError> {
-        let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
-        let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+        let existing = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
+        let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
         self.owner.check_path(&self.dir)?;
         let drive = device.display().to_string();
         if let Some(key) = DriveKey::from_path(device) {
             self.check_borrow(&key, &drive)?;
         }
-        match separation(there, device)? {
+        match separation(existing, device)? {
             Separation::Elsewhere => Ok(()),
             Separation::SameDrive => Err(JournalError::SameDrive { dir: self.dir.clone(), drive }),
             Separation::Memory => Err(JournalError::Memory { dir: self.dir.clone() }),
@@ -230,8 +230,8 @@ impl JournalDir {
         let accounts = Machine::here().accounts();
         let mut places = vec![self.dir.clone(), self.registry.clone()];
         places.dedup();
-        let others = self.others.iter().map(|state| homes::place(state));
-        let other_places: Vec<PathBuf> = others.filter(|place| !places.contains(place)).collect();
+        let states = self.others.iter().map(|state| homes::place(state));
+        let other_places: Vec<PathBuf> = states.filter(|place| !places.contains(place)).collect();
         let mut journals = homes::left_in(&places, self.owner, &accounts);
         journals.retain(|left| !left.is_ours);
         journals.extend(homes::left_in(&other_places, self.owner, &accounts));
@@ -266,14 +266,14 @@ impl JournalDir {
         let paths: io::Result<Vec<PathBuf>> = entries.map(|e| e.map(|e| e.path())).collect();
         let mut paths = paths.map_err(|e| JournalError::io("read", &self.dir, e))?;
         paths.sort_unstable();
-        let here = paths.iter().filter_map(|path| match registry::read(path, self.owner) {
+        let leftovers = paths.iter().filter_map(|path| match registry::read(path, self.owner) {
             None if registry::is_closing(&self.registry, path, self.owner) => {
                 self.remove(path).err().map(Err)
             }
             None => look(path, self.owner).transpose(),
             Some(registered) => self.follow(path, registered).transpose(),
         });
-        here.collect()
+        leftovers.collect()
     }
 
     /// Looks up the journal of an entry; `None` if it is finished or held by a run.

@@ -69,8 +69,8 @@ impl Disk for Kernel {
     }
 
     fn sync_names(&self, directory: &Path) -> io::Result<()> {
-        let here = directory.as_os_str().is_empty();
-        File::open(if here { Path::new(".") } else { directory })?.sync_all()
+        let is_current = directory.as_os_str().is_empty();
+        File::open(if is_current { Path::new(".") } else { directory })?.sync_all()
     }
 }
 

@@ -74,8 +74,8 @@ impl Owner {
 
     /// Checks that nobody else can replace the files in a directory.
     pub fn check_directory(self, directory: &Path) -> Result<(), JournalError> {
-        let here = directory.as_os_str().is_empty();
-        let directory = if here { Path::new(".") } else { directory };
+        let is_current = directory.as_os_str().is_empty();
+        let directory = if is_current { Path::new(".") } else { directory };
         let rival =
             self.rival_in(directory).map_err(|e| JournalError::io("inspect", directory, e))?;
         let dir = directory.to_path_buf();
@@ -87,13 +87,13 @@ impl Owner {
     pub fn check_path(self, directory: &Path) -> Result<(), JournalError> {
         let failed = |e| JournalError::io("inspect", directory, e);
         let absolute = std::path::absolute(directory).map_err(failed)?;
-        let there = absolute.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        let existing = absolute.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
         if self != Owner(0) {
-            let is_whole = there == absolute;
-            return if is_whole { self.check_directory(there) } else { Ok(()) };
+            let is_whole = existing == absolute;
+            return if is_whole { self.check_directory(existing) } else { Ok(()) };
         }
-        let real = there.canonicalize().map_err(failed)?;
-        for on_the_way in there.ancestors().chain(real.ancestors()) {
+        let real = existing.canonicalize().map_err(failed)?;
+        for on_the_way in existing.ancestors().chain(real.ancestors()) {
             self.check_directory(on_the_way)?;
             let uid = fs::symlink_metadata(on_the_way).map_err(failed)?.uid();
             if !self.trusts(uid) {
@@ -110,11 +110,11 @@ impl Owner {
         let (uid, mode) = (metadata.uid(), metadata.mode());
         // Many systems give each user a group of the same number, with no other member.
         let own_group = metadata.gid() == self.0;
-        let others = if own_group { ALL_WRITE } else { ALL_WRITE | GROUP_WRITES };
+        let write_bits = if own_group { ALL_WRITE } else { ALL_WRITE | GROUP_WRITES };
         if !self.trusts(uid) {
             return Ok(Some(format!("its owner, user {},", user_name(uid))));
         }
-        let is_safe = mode & STICKY != 0 || mode & others == 0;
+        let is_safe = mode & STICKY != 0 || mode & write_bits == 0;
         let rival = if mode & ALL_WRITE != 0 { "every user" } else { "its group" };
         Ok((!is_safe).then(|| rival.into()))
     }

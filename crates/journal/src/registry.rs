@@ -78,12 +78,12 @@ pub(crate) fn begin_closing(
     journal: &Path,
 ) -> Result<(), JournalError> {
     let entry = entry_path(dir, journal);
-    let (needed, closing) = (entry.with_extension(NEEDED), entry.with_extension(CLOSING));
-    if !needed.exists() {
+    let (needed_path, closing) = (entry.with_extension(NEEDED), entry.with_extension(CLOSING));
+    if !needed_path.exists() {
         return Ok(());
     }
-    let moved = disk.rename(&needed, &closing).and_then(|()| disk.sync_names(dir));
-    moved.map_err(|e| JournalError::io("rename", &needed, e))
+    let renamed = disk.rename(&needed_path, &closing).and_then(|()| disk.sync_names(dir));
+    renamed.map_err(|e| JournalError::io("rename", &needed_path, e))
 }
 
 /// Removes the entry of a journal, in either state.
@@ -91,8 +91,8 @@ pub(crate) fn leave(disk: &dyn Disk, dir: &Path, journal: &Path) -> Result<(), J
     for extension in [NEEDED, CLOSING] {
         let entry = entry_path(dir, journal).with_extension(extension);
         if entry.exists() {
-            let gone = disk.remove(&entry).and_then(|()| disk.sync_names(dir));
-            gone.map_err(|e| JournalError::io("remove", &entry, e))?;
+            let result = disk.remove(&entry).and_then(|()| disk.sync_names(dir));
+            result.map_err(|e| JournalError::io("remove", &entry, e))?;
         }
     }
     Ok(())

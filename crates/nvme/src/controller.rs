@@ -70,8 +70,9 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
             return Err(Error::Memory { needed: ADMIN_BYTES, there: bytes });
         }
         let layout = QueueLayout::new(&SHAPE, 64, None)?;
-        let lent = [Tracker::default(); SLOTS];
-        let admin = Queue::new(platform.clone(), platform.clone(), lent, layout, 0, capabilities)?;
+        let trackers = [Tracker::default(); SLOTS];
+        let admin =
+            Queue::new(platform.clone(), platform.clone(), trackers, layout, 0, capabilities)?;
         let info = Info::parse(&[0; STRUCTURE_BYTES]).ok_or(Error::Gone)?;
         let mut controller =
             Controller { platform, capabilities, admin, info, shadow: None, stuck: false };
@@ -192,8 +193,8 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         if self.stuck {
             return Err(Error::NoAnswer(opcode));
         }
-        let pushed = self.admin.push_addressed(SLOT, command, addresses);
-        pushed.map_err(|_| Error::NoAnswer(opcode))?;
+        let result = self.admin.push_addressed(SLOT, command, addresses);
+        result.map_err(|_| Error::NoAnswer(opcode))?;
         self.admin.ring();
         let end = self.platform.now_ns().saturating_add(time_ns);
         let mut answer: Option<Completed> = None;

@@ -242,12 +242,13 @@ where
         }
         let first = slot * self.layout.pieces;
         for piece in 0..pieces {
-            let from = piece * step;
-            let length = step.min(bytes - from);
-            let (lba, blocks) = (lba + (from >> block_bits) as u64, (length >> block_bits) as u32);
+            let offset = piece * step;
+            let length = step.min(bytes - offset);
+            let (lba, blocks) =
+                (lba + (offset >> block_bits) as u64, (length >> block_bits) as u32);
             let command = Command::io(kind, nsid, lba, blocks);
             let left = if piece == 0 { pieces as u16 } else { 0 };
-            self.enter(first + piece, left, &command, at + from, length)?;
+            self.enter(first + piece, left, &command, at + offset, length)?;
         }
         Ok(())
     }
@@ -343,13 +344,13 @@ where
             sys::before_doorbell();
             let (old, new) = (self.sq_rung, self.sq_tail);
             self.sq_rung = new;
-            let pushed = new.wrapping_sub(old) & self.sq_mask;
+            let submitted = new.wrapping_sub(old) & self.sq_mask;
             assert!(
-                pushed <= self.sq_stop.wrapping_sub(old) & self.sq_mask,
+                submitted <= self.sq_stop.wrapping_sub(old) & self.sq_mask,
                 "the tail of the submission queue passes its head"
             );
-            self.in_flight = self.in_flight.wrapping_add(pushed);
-            self.counters.commands += u64::from(pushed);
+            self.in_flight = self.in_flight.wrapping_add(submitted);
+            self.counters.commands += u64::from(submitted);
             if self.doorbell(self.bell, old, new) {
                 self.sq_written = new;
             }
@@ -376,8 +377,8 @@ where
         store(words, shadow.values + place, new);
         sys::full();
         let event = load(words, shadow.events + place);
-        let passed = |from: u32| new.wrapping_sub(from) as u16;
-        passed(event.wrapping_add(1)) < passed(old)
+        let distance = |from: u32| new.wrapping_sub(from) as u16;
+        distance(event.wrapping_add(1)) < distance(old)
     }
 
     /// Collects completed requests; returns the number of completions read, including stray ones.

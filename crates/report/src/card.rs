@@ -234,13 +234,13 @@ fn draw(tiles: &[Tile], run: &Run, place: usize, columns: usize) -> Vec<CardShap
     let y = TILES_TOP + place / columns * (height + GAP);
     let value = quantity::show_known(tile.unit, tile.value);
     let metric = run.metric(&tile.metric).filter(|metric| metric.low.is_some());
-    let below = metric.map(quantity::interval_words).unwrap_or_default();
+    let interval = metric.map(quantity::interval_words).unwrap_or_default();
     let inner = width - 40;
     let mut shapes = vec![
         rectangle([x, y], [width, height], 10, "#f5f6f8"),
         text(&tile.label, [x + 20, y + 34], size_for(&tile.label, inner, 19), DIM, false),
         text(&value, [x + 20, y + 80], size_for(&value, inner, 36), INK, true),
-        text(&below, [x + 20, y + 104], size_for(&below, inner, 15), DIM, false),
+        text(&interval, [x + 20, y + 104], size_for(&interval, inner, 15), DIM, false),
     ];
     shapes.extend(whisker(tile, axis_end(tiles, tile.unit), [x + 20, y + height - 14], inner));
     shapes

@@ -71,8 +71,8 @@ fn pacing(pacing: &Pacing) -> Option<String> {
         Pacing::Fixed { rate } => Some(format!("{}/s", amount(rate))),
         Pacing::Poisson { rate } => Some(format!("{}/s Poisson", amount(rate))),
         Pacing::OnOff { on_ns, off_ns, .. } => {
-            let [on, off] = [on_ns, off_ns].map(|ns| span(ns as f64 / 1e9));
-            Some(format!("bursts of {on}, {off} apart"))
+            let [active, pause] = [on_ns, off_ns].map(|ns| span(ns as f64 / 1e9));
+            Some(format!("bursts of {active}, {pause} apart"))
         }
         Pacing::Pauses { every, pause_ns } => {
             Some(format!("a pause of {} after every {every}", latency(pause_ns as f64)))

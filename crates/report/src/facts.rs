@@ -40,22 +40,22 @@ pub(crate) fn ending(run: &Run) -> String {
             OriginKind::Other(kind) => format!("{kind}: not measured by ssdyno"),
         };
     }
-    let took = run.seconds.map(span);
-    let took = match run.simulated_seconds.map(duration) {
+    let time = run.seconds.map(span);
+    let time = match run.simulated_seconds.map(duration) {
         Some(simulated) => {
-            let real = took.map(|took| format!(" in {took}")).unwrap_or_default();
+            let real = time.map(|time| format!(" in {time}")).unwrap_or_default();
             Some(format!("{simulated} simulated{real}"))
         }
-        None => took,
+        None => time,
     };
-    match (run.complete, took) {
+    match (run.complete, time) {
         (true, None) => "complete".to_string(),
-        (true, Some(took)) if run.simulated_seconds.is_some() => format!("complete: {took}"),
-        (true, Some(took)) => format!("complete in {took}"),
-        (false, took) => {
-            let delay = took.map(|took| format!(" after {took}")).unwrap_or_default();
-            let why = run.cut_short.as_deref().unwrap_or("killed, or still running");
-            format!("cut short{delay}: {why}")
+        (true, Some(time)) if run.simulated_seconds.is_some() => format!("complete: {time}"),
+        (true, Some(time)) => format!("complete in {time}"),
+        (false, time) => {
+            let delay = time.map(|time| format!(" after {time}")).unwrap_or_default();
+            let reason = run.cut_short.as_deref().unwrap_or("killed, or still running");
+            format!("cut short{delay}: {reason}")
         }
     }
 }
@@ -255,8 +255,8 @@ pub(crate) fn stamp(stamp: &Stamp) -> String {
         Stamp::Reservations(kinds) => {
             let verdict = kinds.iter().find_map(verdict_of_stamp);
             let verdict = verdict.unwrap_or("believable with reservations");
-            let others = kinds.iter().filter(|kind| verdict_of_stamp(kind).is_none());
-            let names: Vec<&str> = others.map(FindingKind::phrase).collect();
+            let further = kinds.iter().filter(|kind| verdict_of_stamp(kind).is_none());
+            let names: Vec<&str> = further.map(FindingKind::phrase).collect();
             if names.is_empty() {
                 verdict.into()
             } else {

@@ -70,15 +70,15 @@ fn ratio(ours: f64, peer: &Peer) -> f64 {
 
 /// `writes 1.90 against 5.00 GB/s`: a common unit appears once.
 fn of_theirs(tile: &Tile, theirs: &Peer) -> String {
-    let ours = quantity::show_known(tile.unit, tile.value);
-    let theirs = match theirs.highest {
+    let value = quantity::show_known(tile.unit, tile.value);
+    let peer_value = match theirs.highest {
         None => quantity::show(tile.unit, theirs.value),
         Some(highest) => {
             let [low, high] = [theirs.value, highest].map(|end| quantity::show(tile.unit, end));
             format!("{} to {high}", without_unit_of(&high, &low))
         }
     };
-    format!("{} {} against {theirs}", tile.label, without_unit_of(&theirs, &ours))
+    format!("{} {} against {peer_value}", tile.label, without_unit_of(&peer_value, &value))
 }
 
 /// The second figure, without its unit if the first ends with the same.

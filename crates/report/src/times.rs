@@ -34,7 +34,7 @@ impl Times {
     pub(crate) fn split<'a>(
         metrics: impl IntoIterator<Item = &'a Metric>,
     ) -> (Times, Vec<&'a Metric>) {
-        let (times, others): (Vec<_>, Vec<_>) =
+        let (times, remaining): (Vec<_>, Vec<_>) =
             metrics.into_iter().partition(|m| Time::from_metric(m).is_some());
         let times: Vec<_> =
             times.into_iter().filter_map(|m| Some((Time::from_metric(m)?, m.value))).collect();
@@ -47,7 +47,10 @@ impl Times {
             .into_iter()
             .map(|row| (row.replace('.', " "), statistics.iter().map(|s| value(row, *s)).collect()))
             .collect();
-        (Times { rows, statistics: statistics.into_iter().map(Statistic::name).collect() }, others)
+        (
+            Times { rows, statistics: statistics.into_iter().map(Statistic::name).collect() },
+            remaining,
+        )
     }
 }
 

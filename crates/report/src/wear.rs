@@ -67,9 +67,9 @@ fn row(
 ) -> Option<WearRow> {
     let (before, after) = (before?, after?);
     // A counter that decreased was reset, or belongs to another drive.
-    let added = after.checked_sub(before).map(&show);
-    let added = added.unwrap_or_else(|| "unknown".into());
-    Some(WearRow { name, before: show(before), after: show(after), added })
+    let growth = after.checked_sub(before).map(&show);
+    let growth = growth.unwrap_or_else(|| "unknown".into());
+    Some(WearRow { name, before: show(before), after: show(after), added: growth })
 }
 
 /// The same in one line: traffic by the drive's count, flash against host, and values that got

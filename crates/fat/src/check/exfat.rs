@@ -19,8 +19,8 @@ impl Check<'_> {
             let chained = check.layout.has(first);
             match entry[0] {
                 exfat::BITMAP => {
-                    let needed = u64::from(check.layout.clusters).div_ceil(8);
-                    bitmap = chained && bytes == needed;
+                    let bitmap_bytes = u64::from(check.layout.clusters).div_ceil(8);
+                    bitmap = chained && bytes == bitmap_bytes;
                     if chained {
                         check.bitmap_sector = Some(check.layout.sector_of(first));
                         check.chain(drive, first, Some(check.layout.clusters_for(bytes)))?;
@@ -72,8 +72,8 @@ impl Check<'_> {
             for number in 0..exfat::CHECKSUM_SECTOR {
                 sum = exfat::boot_sum(sum, number, sector.get(drive, start + number)?);
             }
-            let stated = sector.get(drive, start + exfat::CHECKSUM_SECTOR)?;
-            if stated.chunks_exact(4).any(|word| u32_at(word, 0) != sum) {
+            let checksums = sector.get(drive, start + exfat::CHECKSUM_SECTOR)?;
+            if checksums.chunks_exact(4).any(|word| u32_at(word, 0) != sum) {
                 self.report(Problem::BootChecksum { sector: start });
             }
         }

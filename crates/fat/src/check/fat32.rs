@@ -19,7 +19,7 @@ impl Check<'_> {
         if boot.iter().zip(backup).enumerate().any(differs) {
             self.report(Problem::BackupDiffers);
         }
-        let stated = fat32::info_free(sector.get(drive, fat32::INFO_SECTOR)?);
+        let free_stated = fat32::info_free(sector.get(drive, fat32::INFO_SECTOR)?);
         self.chain(drive, self.layout.root_cluster, None)?;
         self.walk(drive, |_, _, _| Ok(()))?;
         let used = self.lost(drive, |check, drive, cluster| {
@@ -27,8 +27,10 @@ impl Check<'_> {
             Ok(link != Link::Free && !check.is_marked_bad(drive, cluster)?)
         })?;
         let counted = self.layout.clusters - used;
-        if let Some(stated) = stated.filter(|free| *free != fat32::UNKNOWN && *free != counted) {
-            self.report(Problem::StaleCount { stated, counted });
+        if let Some(free_stated) =
+            free_stated.filter(|free| *free != fat32::UNKNOWN && *free != counted)
+        {
+            self.report(Problem::StaleCount { stated: free_stated, counted });
         }
         self.compare_fats(drive, &mut sector, &mut copy)
     }

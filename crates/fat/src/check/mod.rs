@@ -167,14 +167,14 @@ impl Check<'_> {
         mut special: impl FnMut(&mut Self, &mut D, &[u8; 32]) -> Result<(), Error<D::Error>>,
     ) -> Result<(), Error<D::Error>> {
         let mut cursor = Cursor::root(&self.layout);
-        let mut above = [None::<Position>; DEPTH];
+        let mut parents = [None::<Position>; DEPTH];
         let mut depth = 0;
         loop {
             match cursor.next(drive)? {
                 Found::End if depth == 0 => return Ok(()),
                 Found::End => {
                     depth -= 1;
-                    above[depth].into_iter().for_each(|position| cursor.seek(position));
+                    parents[depth].into_iter().for_each(|position| cursor.seek(position));
                 }
                 Found::Torn(place) => self.report(Problem::TornSet { sector: place.sector }),
                 Found::Special(entry) if depth == 0 => special(self, drive, &entry)?,
@@ -188,7 +188,7 @@ impl Check<'_> {
                         self.report(Problem::TooDeep);
                         continue;
                     }
-                    (above[depth], depth) = (Some(cursor.position()), depth + 1);
+                    (parents[depth], depth) = (Some(cursor.position()), depth + 1);
                     cursor.seek(Position::start(&self.layout, &entry));
                 }
             }
@@ -209,22 +209,22 @@ impl Check<'_> {
             let bytes = entry.bytes - entry.valid;
             self.report(Problem::ValidBelowSize { first, bytes });
         }
-        let needed = self.layout.clusters_for(entry.bytes);
+        let clusters = self.layout.clusters_for(entry.bytes);
         // A FAT32 directory has no size field; its chain determines the size.
         let open_end = entry.directory && self.layout.kind == VolumeKind::Fat32;
-        if first == 0 && needed == 0 && !open_end {
+        if first == 0 && clusters == 0 && !open_end {
             return Ok(false);
         }
-        let end = u64::from(first) + needed;
+        let end = u64::from(first) + clusters;
         let inside = end <= u64::from(self.layout.last_cluster()) + 1;
         if !self.layout.has(first) || (entry.contiguous && !inside) {
             self.report(Problem::BadChain { first });
             return Ok(false);
         }
         if entry.contiguous {
-            self.run(drive, first, needed)
+            self.run(drive, first, clusters)
         } else {
-            self.chain(drive, first, (!open_end).then_some(needed))
+            self.chain(drive, first, (!open_end).then_some(clusters))
         }
     }
 
@@ -255,13 +255,13 @@ impl Check<'_> {
         needed: Option<u64>,
     ) -> Result<bool, Error<D::Error>> {
         let (mut cluster, mut count, mut free) = (first, 0, 0);
-        let mut over = None;
+        let mut surplus = None;
         let is_exclusive = loop {
             if !self.take(cluster) {
                 break false;
             }
             if needed == Some(count) {
-                over = Some(cluster);
+                surplus = Some(cluster);
             }
             count += 1;
             free += u64::from(!self.is_allocated(drive, cluster)?);
@@ -277,7 +277,7 @@ impl Check<'_> {
         if free > 0 {
             self.report(Problem::NotAllocated { first, count: free });
         }
-        match (over, needed) {
+        match (surplus, needed) {
             (Some(cluster), Some(needed)) => {
                 self.report(Problem::LongerThanFile { cluster, count: count - needed });
             }
@@ -311,10 +311,10 @@ impl Check<'_> {
     ) -> Result<u32, Error<D::Error>> {
         let (mut run, mut total) = (None::<(u32, u64)>, 0);
         for cluster in FIRST_CLUSTER..=self.layout.last_cluster() {
-            let taken = allocated(self, drive, cluster)?;
-            total += u32::from(taken);
-            let lost = taken && !self.is_used(cluster);
-            run = match (run, lost) {
+            let is_allocated = allocated(self, drive, cluster)?;
+            total += u32::from(is_allocated);
+            let is_lost = is_allocated && !self.is_used(cluster);
+            run = match (run, is_lost) {
                 (Some((first, count)), true) => Some((first, count + 1)),
                 (None, true) => Some((cluster, 1)),
                 (ended, false) => {

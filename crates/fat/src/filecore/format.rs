@@ -54,8 +54,8 @@ impl Filecore {
             let first = parts.map.start * u64::from(self.unit_bytes) / sector;
             for zone in 0..u64::from(self.zones) {
                 self.zone(zone, &parts, &boot[RECORD_AT..RECORD_AT + 60], block);
-                let at = first + copy * u64::from(self.zones) + zone;
-                drive.submit(at, block).map_err(Error::Drive)?;
+                let target = first + copy * u64::from(self.zones) + zone;
+                drive.submit(target, block).map_err(Error::Drive)?;
             }
         }
         let root = root_directory(parts.root_id << 8);

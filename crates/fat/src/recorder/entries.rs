@@ -73,10 +73,10 @@ impl Recorder {
         room: &mut [u8],
     ) -> Result<(u32, u32), Error<D::Error>> {
         let bytes = file_bytes(&self.layout, &self.recording);
-        let wanted = bytes / u64::from(self.layout.cluster_bytes);
+        let clusters = bytes / u64::from(self.layout.cluster_bytes);
         self.reserve_entry(drive)?;
-        let taken = self.table.claim(drive, wanted.min(u64::from(u32::MAX)) as u32, room)?;
-        Ok((taken.start, taken.end - taken.start))
+        let run = self.table.claim(drive, clusters.min(u64::from(u32::MAX)) as u32, room)?;
+        Ok((run.start, run.end - run.start))
     }
 
     /// Advances the end of the directory to a place where the entries of a file fit into one
@@ -143,8 +143,8 @@ impl Recorder {
             self.sectors[slot].blank(place.sector);
         }
         let bytes = self.sectors[slot].get_mut(drive, place.sector)?;
-        let (from, per_sector) = (place.index * ENTRY, bytes.len() / ENTRY);
-        bytes[from..from + entries.len()].copy_from_slice(entries);
+        let (offset, per_sector) = (place.index * ENTRY, bytes.len() / ENTRY);
+        bytes[offset..offset + entries.len()].copy_from_slice(entries);
         let next = place.index + entries.len() / ENTRY;
         let set = self.layout.kind == VolumeKind::Exfat;
         if set && next + SET / ENTRY > per_sector && next < per_sector {
@@ -157,10 +157,10 @@ impl Recorder {
     /// does not contain the open file's.
     fn slot(&self, sector: u64) -> usize {
         let open = self.open.map(|open| open.place.sector);
-        let held = |slot: usize| self.sectors[slot].holds();
-        match (0..2).find(|slot| held(*slot) == Some(sector)) {
+        let sector_in = |slot: usize| self.sectors[slot].holds();
+        match (0..2).find(|slot| sector_in(*slot) == Some(sector)) {
             Some(slot) => slot,
-            None => usize::from(open.is_some() && held(0) == open),
+            None => usize::from(open.is_some() && sector_in(0) == open),
         }
     }
 

@@ -367,12 +367,13 @@ impl Recorder {
         let bytes = self.open.map_or(0, |open| open.placed);
         let is_full = self.open.is_some_and(|open| open.placed == open.bytes);
         let lasts = !is_full && self.layout.kind == VolumeKind::Exfat;
-        let kept = SurvivingPart {
+        let surviving = SurvivingPart {
             files: self.files - u32::from(self.open.is_some() && !is_full),
             open_bytes: if lasts { bytes } else { 0 },
         };
         let file = self.files;
-        self.checkpoint = Some(Checkpoint { file, bytes, kept, claimed, entered: false });
+        self.checkpoint =
+            Some(Checkpoint { file, bytes, kept: surviving, claimed, entered: false });
     }
 
     /// Continues a checkpoint after a flush. If it is still under way, a flush must follow.

@@ -94,10 +94,10 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
     }
     let mut canvas = Canvas::new(width, y + 4.0);
     let room = width - names_width - VALUE;
-    let at = |value: f64| names_width + scale.share(value).clamp(0.0, 1.0) * room;
+    let place = |value: f64| names_width + scale.share(value).clamp(0.0, 1.0) * room;
     for (label, value) in levels {
-        canvas.line("level", [at(value), top - 4.0], [at(value), y]);
-        canvas.text("label", [at(value), 8.0], Anchor::Middle, label);
+        canvas.line("level", [place(value), top - 4.0], [place(value), y]);
+        canvas.text("label", [place(value), 8.0], Anchor::Middle, label);
     }
     for (y, name) in headings {
         if narrow {
@@ -107,7 +107,7 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
         }
     }
     for (bar, y) in bars.iter().zip(places) {
-        one(&mut canvas, chart.y, bar, y, &at);
+        one(&mut canvas, chart.y, bar, y, &place);
     }
     if !narrow {
         canvas.line("axis", [names_width, top - 2.0], [names_width, y]);
@@ -117,9 +117,9 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
 
 fn one(canvas: &mut Canvas, unit: Unit, bar: &Bar, y: f64, at: &impl Fn(f64) -> f64) {
     let ChartValue { value, low, high } = bar.figure;
-    let (from, to, middle) = (at(0.0), at(value), y + BAR / 2.0);
-    canvas.rect(&format!("datum {}", bar.class), [from, y], [(to - from).max(1.0), BAR]);
-    let mut end = to;
+    let (start, end_x, middle) = (at(0.0), at(value), y + BAR / 2.0);
+    canvas.rect(&format!("datum {}", bar.class), [start, y], [(end_x - start).max(1.0), BAR]);
+    let mut end = end_x;
     if let (Some(low), Some(high)) = (low, high) {
         let [low, high] = [at(low), at(high)];
         canvas.line("whisker", [low, middle], [high, middle]);

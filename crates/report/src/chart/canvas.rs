@@ -61,9 +61,9 @@ impl Canvas {
     pub(super) fn area(&mut self, class: &str, low: &[[f64; 2]], high: &[[f64; 2]]) {
         let places =
             low.iter().chain(high.iter().rev()).map(|p| format!("{:.1} {:.1}", p[0], p[1]));
-        let around: Vec<String> = places.collect();
+        let outline: Vec<String> = places.collect();
         if low.len() > 1 {
-            self.body += &format!("<path class=\"{class}\" d=\"M{}Z\"/>", around.join("L"));
+            self.body += &format!("<path class=\"{class}\" d=\"M{}Z\"/>", outline.join("L"));
         }
     }
 

@@ -108,7 +108,7 @@ impl Plane {
                 if right_of { (x + 6.0, Anchor::Start) } else { (x - 6.0, Anchor::End) };
             self.canvas.text("label", [x, TOP + 4.0], anchor, &mark.label);
         }
-        let mut placed: Vec<[f64; 3]> = Vec::new();
+        let mut labels: Vec<[f64; 3]> = Vec::new();
         for band in chart.bands.iter().filter(|band| !band.label.is_empty()) {
             let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
             let (left, right) = (self.place(x0, 0.0)[0], self.place(x1, 0.0)[0]);
@@ -133,12 +133,12 @@ impl Plane {
                         shifts.filter(|shift| !is_inside || end - shift - label_width >= left);
                     let shift = shifts.find(|shift| {
                         let [start, end] = [end - shift - label_width, end - shift];
-                        placed.iter().all(|[from, to, y]| {
+                        labels.iter().all(|[from, to, y]| {
                             (y - label_y).abs() >= LABEL || end <= *from || start >= *to
                         })
                     });
                     let shift = shift.unwrap_or(0.0);
-                    placed.push([end - shift - label_width, end - shift, label_y]);
+                    labels.push([end - shift - label_width, end - shift, label_y]);
                     self.canvas.text("label", [x - shift, label_y], anchor, &band.label);
                 }
                 None => {

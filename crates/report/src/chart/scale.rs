@@ -70,17 +70,17 @@ impl Scale {
 
     fn powers(&self, base: f64, most: usize) -> Vec<f64> {
         let [low, high] = [self.low, self.high].map(|value| libm::log(value) / libm::log(base));
-        let (from, to) = (low.ceil() as i32, high.floor() as i32);
-        let period = ((to - from + 1) as f64 / most.max(1) as f64).ceil().max(1.0) as usize;
-        (from..=to).step_by(period).map(|power| base.powi(power)).collect()
+        let (first, last) = (low.ceil() as i32, high.floor() as i32);
+        let period = ((last - first + 1) as f64 / most.max(1) as f64).ceil().max(1.0) as usize;
+        (first..=last).step_by(period).map(|power| base.powi(power)).collect()
     }
 
     fn decades(&self, most: usize) -> Vec<f64> {
         let choices = [&[1.0, 2.0, 5.0][..], &[1.0, 3.0], &[1.0]];
         let mut scales = choices.into_iter().map(|steps: &[f64]| -> Vec<f64> {
             let exponents = [self.low, self.high].map(libm::log10);
-            let (from, to) = (exponents[0].floor() as i32, exponents[1].ceil() as i32);
-            let ticks = (from..=to).flat_map(|p| steps.iter().map(move |s| s * 10f64.powi(p)));
+            let (first, last) = (exponents[0].floor() as i32, exponents[1].ceil() as i32);
+            let ticks = (first..=last).flat_map(|p| steps.iter().map(move |s| s * 10f64.powi(p)));
             ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect()
         });
         let ticks = scales.find(|ticks| ticks.len() <= most);

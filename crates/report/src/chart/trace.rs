@@ -132,7 +132,7 @@ struct BytePositions<'s> {
 
 impl<'s> BytePositions<'s> {
     fn new(axis: &Axis, series: &'s Series) -> BytePositions<'s> {
-        let known = match axis {
+        let positions = match axis {
             Axis::Address => series.column("position"),
             Axis::BytesWritten => series.column("written"),
             _ => None,
@@ -140,7 +140,7 @@ impl<'s> BytePositions<'s> {
         let rates: &[&str] =
             if *axis == Axis::BytesWritten { &["write"] } else { &["read", "write"] };
         let rates = rates.iter().filter_map(|name| series.column(name)).collect();
-        BytePositions { known, unmapped: series.column("unmapped"), rates }
+        BytePositions { known: positions, unmapped: series.column("unmapped"), rates }
     }
 
     fn known(&self, row: usize) -> Option<f64> {

@@ -92,17 +92,17 @@ fn bar(row: &ComparedRow, reach: f64) -> Markup {
 /// The rates of all sides over the bytes written.
 fn overlay(curves: &[Curve]) -> Markup {
     let [first, ..] = curves else { return markup! {} };
-    let [written, rate] = [0, 1].map(|axis| {
+    let [bytes, rate] = [0, 1].map(|axis| {
         let points = curves.iter().flat_map(|curve| &curve.points);
         points.map(|point| point[axis]).fold(0.0, f64::max)
     });
     let rate = rate * 1.05;
-    if written <= 0.0 || rate <= 0.0 {
+    if bytes <= 0.0 || rate <= 0.0 {
         return markup! {};
     }
     let path = |curve: &Curve| {
         let positions = curve.points.iter().map(|point| {
-            let (x, y) = (1000.0 * point[0] / written, 300.0 - 300.0 * point[1] / rate);
+            let (x, y) = (1000.0 * point[0] / bytes, 300.0 - 300.0 * point[1] / rate);
             format!("{x:.1},{y:.1}")
         });
         positions.collect::<Vec<_>>().join(" ")
@@ -129,7 +129,7 @@ fn overlay(curves: &[Curve]) -> Markup {
                             stroke-width="2" vector-effect="non-scaling-stroke" {}
                     }
                 }
-                div.bytes { span { "0" } span { "written" } span { (decimal(written as u64)) } }
+                div.written { span { "0" } span { "written" } span { (decimal(bytes as u64)) } }
             }
         }
     }

@@ -67,8 +67,8 @@ fn table(against: &Against, style: &Style) -> String {
 fn rows(against: &Against, style: &Style, apart: bool) -> Table {
     let (left, right) = (Align::Left, Align::Right);
     let mut table = Table::new(&[left, right, right, right, left, left, left]);
-    let (letter, over) = (against.letter.to_string(), format!("{}/A", against.letter));
-    table.heading(["", "A", &letter, &over, "interval", "plot", "claim"]);
+    let (letter, ratio) = (against.letter.to_string(), format!("{}/A", against.letter));
+    table.heading(["", "A", &letter, &ratio, "interval", "plot", "claim"]);
     let reach = against.reach();
     for row in &against.rows {
         let plot = row.ratio.map(|ratio| forest::bar(ratio, row.interval, reach, style));

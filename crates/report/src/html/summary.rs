@@ -74,9 +74,9 @@ fn verdict(run: &Run) -> (&'static str, String) {
     let mut issued = run.known_workloads();
     // A single workload has no verdict: its result is the headline.
     let workload = issued.next().filter(|_| issued.next().is_none());
-    let described = workload.map(|w| describe::workload(&w).join(", "));
+    let description = workload.map(|w| describe::workload(&w).join(", "));
     let nothing = "No conclusion was drawn from these numbers.";
-    ("plain", concluded.or(described).unwrap_or_else(|| nothing.to_string()))
+    ("plain", concluded.or(description).unwrap_or_else(|| nothing.to_string()))
 }
 
 fn stamp_tone(stamp: &Stamp) -> &'static str {
@@ -190,9 +190,9 @@ fn of_metric(label: String, metric: &Metric, run: &Run) -> SummaryTile {
     let value = quantity::show_known(metric.unit, metric.value);
     // A number without an interval is shown alone.
     let words = metric.low.map(|_| quantity::interval_words(metric)).unwrap_or_default();
-    let below = match quantity::grounds(metric, run) {
+    let interval = match quantity::grounds(metric, run) {
         Some(grounds) => format!("{words} ({grounds})"),
         None => words,
     };
-    SummaryTile { label, value, below }
+    SummaryTile { label, value, below: interval }
 }

@@ -73,19 +73,19 @@ fn table(figures: &[BesideFigure], style: &Style) -> String {
     table.heading(["figure", "here", "", "published", "here is", "of"]);
     for figure in figures {
         for row in 0..figure.published.len().max(1) {
-            let [what, here, unit] = match row {
+            let [name, measured, unit] = match row {
                 0 => [figure.what.as_str(), figure.here.as_str(), figure.unit],
                 _ => [""; 3],
             };
             let published = figure.published.get(row);
-            let [value, off, source] = published
+            let [value, difference, source] = published
                 .map_or([""; 3], |p| [p.value.as_str(), p.off.as_str(), p.source.as_str()]);
             table.row([
-                TableCell::from(what),
-                TableCell::new(Ink::Strong, here),
+                TableCell::from(name),
+                TableCell::new(Ink::Strong, measured),
                 TableCell::dim(unit),
                 TableCell::from(value),
-                TableCell::from(off),
+                TableCell::from(difference),
                 TableCell::dim(source),
             ]);
         }

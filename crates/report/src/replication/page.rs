@@ -17,8 +17,8 @@ pub fn html(view: &Replication, version: &str) -> String {
             p.verdict.(if view.met { "plain" } else { "warn" }) { (view.sentence) }
             p.note { (view.about) }
         }
-        @let drawn: Vec<Markup> = chart::drawn(&view.charts, &view.sources);
-        @if !drawn.is_empty() { section { @for figure in &drawn { (figure) } } }
+        @let drawings: Vec<Markup> = chart::drawn(&view.charts, &view.sources);
+        @if !drawings.is_empty() { section { @for figure in &drawings { (figure) } } }
         @if let Some(headline) = &view.headline { (own_result(headline)) }
         @for [ask, answer] in &view.answers { section { h2 { (ask) } p { (answer) } } }
         section {

@@ -63,13 +63,13 @@ fn table(figures: &[ReplicatedFigure], style: &Style) -> String {
     for figure in figures {
         let (ink, word) = if figure.met { (Ink::Good, "met") } else { (Ink::Bad, "MISSED") };
         let word = format!("{word}, {}", figure.basis);
-        let [off, allowed] = &figure.off;
+        let [difference, allowed] = &figure.off;
         table.row([
             TableCell::from(figure.what.as_str()),
             TableCell::from(figure.published.as_str()),
             TableCell::new(Ink::Strong, figure.here.as_deref().unwrap_or(UNKNOWN)),
             TableCell::dim(figure.unit.as_str()),
-            TableCell::from(off.as_str()),
+            TableCell::from(difference.as_str()),
             TableCell::dim(allowed.as_str()),
             TableCell::new(ink, word),
             TableCell::dim(figure.source.as_str()),

@@ -303,12 +303,12 @@ fn limits(page: &Page, run: &Run, answer: &Answer) -> Vec<(Vec<String>, String)>
         let tile = answer.tiles.iter().find(|tile| tile.metric == limit.metric);
         let label = tile.map_or("this run", |tile| tile.label.as_str());
         let room = page.text_width().saturating_sub(label.len() + 4);
-        let why = facts::limiting(run, limit);
-        let why = why.map(|v| link(v).unwrap_or_else(|| one_line(&v.text, room)));
-        let why = why.unwrap_or_else(|| limit.by.name().to_lowercase());
-        match limits.iter_mut().find(|(_, known)| *known == why) {
+        let reason = facts::limiting(run, limit);
+        let reason = reason.map(|v| link(v).unwrap_or_else(|| one_line(&v.text, room)));
+        let reason = reason.unwrap_or_else(|| limit.by.name().to_lowercase());
+        match limits.iter_mut().find(|(_, known)| *known == reason) {
             Some((labels, _)) => labels.push(label.to_lowercase()),
-            None => limits.push((vec![label.to_string()], why)),
+            None => limits.push((vec![label.to_string()], reason)),
         }
     }
     limits

@@ -25,16 +25,16 @@ pub(super) fn body(page: &mut Page, run: &Run) {
         page.items("workload", &describe::workload(&workload));
     }
     page.blank();
-    let (times, mut others) = Times::split(&run.metrics);
-    rates(page, &mut others);
-    words(page, &mut others, run);
+    let (times, mut remaining) = Times::split(&run.metrics);
+    rates(page, &mut remaining);
+    words(page, &mut remaining, run);
     if !times.rows.is_empty() {
         page.blank();
         page.block(&latencies(&times, page.style).render(page.style));
     }
-    if !others.is_empty() {
+    if !remaining.is_empty() {
         page.blank();
-        page.block(&tables::others(&others, page.style).render(page.style));
+        page.block(&tables::others(&remaining, page.style).render(page.style));
     }
 }
 
@@ -61,11 +61,11 @@ fn words(page: &mut Page, metrics: &mut Vec<&Metric>, run: &Run) {
     for (statistic, label, words) in WORDS {
         let Some(metric) = take(metrics, &MetricKey::of_run(statistic)) else { continue };
         let value = quantity::show_known(metric.unit, metric.value);
-        let of =
+        let nominal_words =
             nominal.filter(|_| statistic == Statistic::EffectiveDepth).map(|d| format!(" of {d}"));
-        let one = statistic == Statistic::BatchMean && value == "1";
-        let words = if one { "I/O per system call" } else { words };
-        let text = format!("{value} {words}{}", of.unwrap_or_default());
+        let is_single = statistic == Statistic::BatchMean && value == "1";
+        let words = if is_single { "I/O per system call" } else { words };
+        let text = format!("{value} {words}{}", nominal_words.unwrap_or_default());
         page.labelled(label, Ink::Plain, &text);
     }
 }

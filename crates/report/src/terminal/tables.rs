@@ -126,11 +126,11 @@ fn latencies(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     let sides = directions(|d| grid.has_latency(d));
     let mut heading = vec!["latency".to_string()];
     for side in &sides {
-        let named = STATISTICS.iter().enumerate().map(|(i, statistic)| match i {
+        let names = STATISTICS.iter().enumerate().map(|(i, statistic)| match i {
             0 => format!("{} {}", side.name(), statistic.name()),
             _ => statistic.name().to_string(),
         });
-        heading.extend(named);
+        heading.extend(names);
     }
     let columns: Vec<_> = std::iter::once(Align::Left)
         .chain(std::iter::repeat_n(Align::Right, heading.len() - 1))
