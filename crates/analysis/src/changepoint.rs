@@ -105,9 +105,9 @@ fn noise(logs: &[f64]) -> f64 {
 /// Clips every point to within `most` of the median of its neighbourhood.
 fn clipped(logs: &[f64], most: f64) -> Vec<f64> {
     let half = NEIGHBOURS / 2;
-    let near = |i: usize| &logs[i.saturating_sub(half)..(i + half + 1).min(logs.len())];
+    let neighbours = |i: usize| &logs[i.saturating_sub(half)..(i + half + 1).min(logs.len())];
     let clip = |(i, value): (usize, &f64)| {
-        let middle = median(near(i).to_vec());
+        let middle = median(neighbours(i).to_vec());
         value.clamp(middle - most, middle + most)
     };
     logs.iter().enumerate().map(clip).collect()
@@ -155,9 +155,9 @@ impl Costs {
     /// Sum of the squared distances of the points `start..end` from their mean.
     fn cost(&self, start: usize, end: usize) -> f64 {
         let overall = self.sums[self.len()] / self.len() as f64;
-        let off = self.mean(start, end) - overall;
+        let deviation = self.mean(start, end) - overall;
         let squares = self.squares[end] - self.squares[start];
-        (squares - (end - start) as f64 * off * off).max(0.0)
+        (squares - (end - start) as f64 * deviation * deviation).max(0.0)
     }
 }
 
@@ -165,14 +165,14 @@ impl Costs {
 fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
     let n = costs.len();
     let mut best = vec![f64::INFINITY; n + 1];
-    let mut from = vec![0; n + 1];
+    let mut predecessors = vec![0; n + 1];
     best[0] = -penalty;
     let mut starts = vec![0];
     for end in LEAST..=n {
         for &start in starts.iter().filter(|&&s| s + LEAST <= end) {
             let total = best[start] + costs.cost(start, end) + penalty;
             if total < best[end] {
-                (best[end], from[end]) = (total, start);
+                (best[end], predecessors[end]) = (total, start);
             }
         }
         // PELT's pruning: a start that costs more even without the penalty never wins later.
@@ -182,7 +182,7 @@ fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
     }
     let mut bounds = vec![n];
     while let Some(&last) = bounds.last().filter(|&&last| last > 0) {
-        bounds.push(from[last]);
+        bounds.push(predecessors[last]);
     }
     bounds.reverse();
     bounds
@@ -194,9 +194,9 @@ fn join_edges(costs: &Costs, bounds: &mut Vec<usize>) {
     let mut i = 1;
     while i + 2 < bounds.len() {
         let levels = [i - 1, i, i + 1].map(|k| costs.mean(bounds[k], bounds[k + 1]));
-        let (down, up) = (levels[1] - levels[0], levels[2] - levels[1]);
-        if bounds[i + 1] - bounds[i] == LEAST && down * up > 0.0 {
-            bounds.remove(if down.abs() < up.abs() { i } else { i + 1 });
+        let (down, rise) = (levels[1] - levels[0], levels[2] - levels[1]);
+        if bounds[i + 1] - bounds[i] == LEAST && down * rise > 0.0 {
+            bounds.remove(if down.abs() < rise.abs() { i } else { i + 1 });
         } else {
             i += 1;
         }
@@ -220,11 +220,11 @@ fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
 fn place(costs: &Costs, b: &[usize], noise: f64) -> Change {
     let cost = |at| costs.cost(b[0], at) + costs.cost(at, b[2]);
     let places = || b[0] + 1..b[2];
-    let at = places().min_by(|x, y| cost(*x).total_cmp(&cost(*y))).unwrap_or(b[1]);
-    let likely = |x: &usize| cost(*x) - cost(at) <= LIKELIHOOD_95 * noise * noise;
-    let low = places().find(likely).unwrap_or(at);
-    let high = places().rev().find(likely).unwrap_or(at);
-    Change { at, low, high }
+    let best = places().min_by(|x, y| cost(*x).total_cmp(&cost(*y))).unwrap_or(b[1]);
+    let likely = |x: &usize| cost(*x) - cost(best) <= LIKELIHOOD_95 * noise * noise;
+    let low = places().find(likely).unwrap_or(best);
+    let high = places().rev().find(likely).unwrap_or(best);
+    Change { at: best, low, high }
 }
 
 #[cfg(test)]

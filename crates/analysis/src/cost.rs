@@ -30,9 +30,9 @@ impl Cost {
         if ns_per_byte.is_nan() || ns_per_byte <= 0.0 {
             return None;
         }
-        let off =
+        let deviation =
             |(size, ns): &(u32, f64)| (command_ns + ns_per_byte * f64::from(*size) - ns).abs() / ns;
-        let residual = times.iter().map(off).fold(0.0, f64::max);
+        let residual = times.iter().map(deviation).fold(0.0, f64::max);
         Some(Cost { command_ns, bytes_per_s: 1e9 / ns_per_byte, residual })
     }
 
@@ -52,8 +52,8 @@ fn line(times: &[(u32, f64)]) -> Option<(f64, f64)> {
     }
     let [w, wx, wxx, wy, wxy] = sums;
     let scale = w * wxx - wx * wx;
-    let apart = scale > 1e-12 * w * wxx;
-    apart.then(|| ((wxx * wy - wx * wxy) / scale, (w * wxy - wx * wy) / scale))
+    let is_solvable = scale > 1e-12 * w * wxx;
+    is_solvable.then(|| ((wxx * wy - wx * wxy) / scale, (w * wxy - wx * wy) / scale))
 }
 
 /// Slope of the line through the origin.

@@ -54,7 +54,7 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     let error = spread.deviation / n.sqrt();
     let level = (n * DIFFERENT * share).min(0.05);
     let noisy = spread.deviation >= NOISY * std::f64::consts::SQRT_2;
-    let same = n * share * if noisy { SAME_NOISY } else { SAME };
+    let equivalence_level = n * share * if noisy { SAME_NOISY } else { SAME };
     // Without scatter, the ratio alone decides.
     let p = |distance: f64, test: fn(f64, f64) -> f64| {
         if error > 0.0 {
@@ -67,7 +67,7 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     };
     let margin = libm::log1p(EQUIVALENT_WITHIN);
     let half = t_quantile(1.0 - level / 2.0, freedom) * error;
-    let outcome = if p(margin - spread.mean.abs(), one_sided) < same {
+    let outcome = if p(margin - spread.mean.abs(), one_sided) < equivalence_level {
         ClaimKind::Equivalent
     } else if p(spread.mean.abs(), two_sided) < level {
         if spread.mean > 0.0 { ClaimKind::Faster } else { ClaimKind::Slower }

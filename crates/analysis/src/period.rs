@@ -72,15 +72,15 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
         let Some(high) = high_values(&streams, lag, clip) else { continue };
         // A tenth of all values exceeds the bound; for short periods, slightly more than the share
         // of high values, one in `lag`.
-        let above = (1.2 / lag as f64).max(0.1);
-        let bound = quantile(&values, 1.0 - above).max(least / 2.0);
+        let share_above = (1.2 / lag as f64).max(0.1);
+        let bound = quantile(&values, 1.0 - share_above).max(least / 2.0);
         let hits = high.iter().filter(|value| **value > bound).count();
         let share = hits as f64 / high.len() as f64;
         if share < CYCLES_OPEN {
             continue;
         }
         let height = quantile(&high, 1.0 - CYCLES_HIGH);
-        let chance = binomial_tail(hits, high.len(), above) * (longest * lag) as f64;
+        let chance = binomial_tail(hits, high.len(), share_above) * (longest * lag) as f64;
         let significant = chance < CHANCE && share >= CYCLES_HIGH && height >= least;
         return significant.then_some(Period { lag, height });
     }
@@ -89,11 +89,11 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
 
 /// Distance of each value from the median of those around it.
 fn above_level(values: &[f64]) -> Vec<f64> {
-    let around = |i: usize| {
-        let from = i.saturating_sub(LEVEL / 2).min(values.len().saturating_sub(LEVEL));
-        &values[from..values.len().min(from + LEVEL)]
+    let window = |i: usize| {
+        let first = i.saturating_sub(LEVEL / 2).min(values.len().saturating_sub(LEVEL));
+        &values[first..values.len().min(first + LEVEL)]
     };
-    values.iter().enumerate().map(|(i, value)| value - quantile(around(i), 0.5)).collect()
+    values.iter().enumerate().map(|(i, value)| value - quantile(window(i), 0.5)).collect()
 }
 
 /// The values at the position within a period where their sum is highest; `None` if that position

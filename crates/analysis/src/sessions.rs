@@ -37,9 +37,9 @@ impl LogQuantity {
     /// value is positive.
     pub fn new(value: f64, rounds: &[f64]) -> Option<LogQuantity> {
         let rounds = Spread::new(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
-        let within = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
+        let variance = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
         let is_valid = value.is_finite() && value > 0.0;
-        is_valid.then(|| LogQuantity { log: libm::log(value), within, half_range: 0.0 })
+        is_valid.then(|| LogQuantity { log: libm::log(value), within: variance, half_range: 0.0 })
     }
 
     /// The value; for a range, its geometric mean.
@@ -182,14 +182,14 @@ impl Test {
 /// Pools the scatter of all groups around their means. Includes the prior unless both sides have
 /// enough runs.
 fn between(sides: &[&Group; 2], repeats: &[Vec<LogQuantity>], prior: f64) -> Between {
-    let enough = sides.iter().all(|group| group.n >= ENOUGH_RUNS);
-    let prior_freedom = if enough { 0.0 } else { PRIOR_FREEDOM };
-    let within = (sides[0].within + sides[1].within) / 2.0;
-    let more: Vec<Group> = repeats.iter().filter_map(|group| Group::new(group)).collect();
-    let groups = || sides.iter().copied().chain(&more);
+    let has_enough_runs = sides.iter().all(|group| group.n >= ENOUGH_RUNS);
+    let prior_freedom = if has_enough_runs { 0.0 } else { PRIOR_FREEDOM };
+    let mean_within = (sides[0].within + sides[1].within) / 2.0;
+    let repeat_groups: Vec<Group> = repeats.iter().filter_map(|group| Group::new(group)).collect();
+    let groups = || sides.iter().copied().chain(&repeat_groups);
     let squares: f64 = groups().map(|group| group.squares).sum();
     let freedom = groups().map(|group| (group.n - 1) as f64).sum::<f64>() + prior_freedom;
-    let variance = (prior_freedom * (prior.powi(2) + within) + squares) / freedom;
+    let variance = (prior_freedom * (prior.powi(2) + mean_within) + squares) / freedom;
     Between { deviation: variance.sqrt(), freedom }
 }
 
@@ -211,9 +211,9 @@ pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
         }
         levels[i] = level;
     }
-    let same = ERROR / count.max(1) as f64;
-    let judged = tests.iter().zip(levels);
-    judged.map(|(test, level)| Some(test.as_ref()?.claim(level, same))).collect()
+    let equivalence_level = ERROR / count.max(1) as f64;
+    let levelled = tests.iter().zip(levels);
+    levelled.map(|(test, level)| Some(test.as_ref()?.claim(level, equivalence_level))).collect()
 }
 
 /// Intervals for the next run and for the mean of many.

@@ -40,8 +40,8 @@ pub fn mean(values: &[f64]) -> f64 {
 pub fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
-    sorted.get(at).copied().unwrap_or(0.0)
+    let index = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
+    sorted.get(index).copied().unwrap_or(0.0)
 }
 
 /// Quantile `p` of Student's t with `freedom` (at least 1) degrees of freedom.

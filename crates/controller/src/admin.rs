@@ -44,8 +44,8 @@ impl State {
     }
 
     fn create(&mut self, command: &Fetched) -> u16 {
-        let [which, flags, ..] = command.cdw;
-        let (id, entries) = (which as u16, (which >> 16) + 1);
+        let [selector, flags, ..] = command.cdw;
+        let (id, entries) = (selector as u16, (selector >> 16) + 1);
         let fits = id >= 1 && id <= self.setup.queues && entries <= self.setup.entries_max;
         let contiguous = flags & 1 != 0 && command.prp[0].is_multiple_of(PAGE_BYTES as u64);
         if !fits || !contiguous {
@@ -157,8 +157,8 @@ impl State {
         if index >= self.media.len() {
             return NO_NAMESPACE;
         }
-        let all = self.setup.formats_all;
-        let media = self.media.iter_mut().enumerate().filter(|(i, _)| all || *i == index);
+        let is_global = self.setup.formats_all;
+        let media = self.media.iter_mut().enumerate().filter(|(i, _)| is_global || *i == index);
         media.for_each(|(_, media)| media.format(1 << power));
         0
     }

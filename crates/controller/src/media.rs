@@ -86,17 +86,17 @@ impl SimulatedMedia {
     }
 
     pub fn read(&self, lba: u64, out: &mut [u8]) {
-        let (piece, at) = self.place(lba);
+        let (piece, offset) = self.place(lba);
         match self.pieces.get(&piece) {
-            Some(piece) => out.copy_from_slice(&piece[at..at + out.len()]),
+            Some(piece) => out.copy_from_slice(&piece[offset..offset + out.len()]),
             None => out.fill(0),
         }
     }
 
     fn put(&mut self, lba: u64, data: &[u8]) {
-        let (piece, at) = self.place(lba);
+        let (piece, offset) = self.place(lba);
         let piece = self.pieces.entry(piece).or_insert_with(|| vec![0; PIECE_BYTES].into());
-        piece[at..at + data.len()].copy_from_slice(data);
+        piece[offset..offset + data.len()].copy_from_slice(data);
     }
 
     /// Writes a block into the cache, or into flash.
@@ -116,8 +116,8 @@ impl SimulatedMedia {
         let (end, zeros) = (lba + blocks, vec![0; self.block_bytes as usize]);
         let in_piece = PIECE_BYTES as u64 / u64::from(self.block_bytes);
         while lba < end {
-            let (piece, at) = self.place(lba);
-            if at == 0 && end - lba >= in_piece && !self.cached {
+            let (piece, offset) = self.place(lba);
+            if offset == 0 && end - lba >= in_piece && !self.cached {
                 self.pieces.remove(&piece);
                 lba += in_piece;
             } else {

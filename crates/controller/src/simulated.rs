@@ -272,8 +272,8 @@ impl State {
             _ if offset >= regs::DOORBELLS => {
                 let place = (offset - regs::DOORBELLS) / 4;
                 // With shadow doorbells, the controller may have seen the value in memory.
-                let repeated = self.shadow.is_none() && self.rung(place) == Some(value);
-                self.counters.violations += u64::from(repeated);
+                let is_repeated = self.shadow.is_none() && self.rung(place) == Some(value);
+                self.counters.violations += u64::from(is_repeated);
                 self.sqs.get_mut(&((place / 2) as u16)).into_iter().for_each(|sq| sq.awake = true);
                 self.ring(place, value);
             }
@@ -282,16 +282,16 @@ impl State {
     }
 
     fn configure(&mut self, value: u32) {
-        let was = std::mem::replace(&mut self.cc, value);
+        let earlier_cc = std::mem::replace(&mut self.cc, value);
         let ready_at = self.now + READY_NS;
         if value & regs::CC_SHUTDOWN != 0 {
             self.media.iter_mut().for_each(SimulatedMedia::flush);
             self.changes = Some((ready_at, self.status | regs::CSTS_SHUTDOWN_DONE));
-        } else if was & !value & regs::CC_ENABLE != 0 {
+        } else if earlier_cc & !value & regs::CC_ENABLE != 0 {
             self.counters.resets += 1;
             self.drop_all();
             self.changes = Some((ready_at, 0));
-        } else if !was & value & regs::CC_ENABLE != 0 {
+        } else if !earlier_cc & value & regs::CC_ENABLE != 0 {
             let entries = |shift: u32| (self.aqa >> shift & 0xfff) + 1;
             let (sq, cq) = (entries(0), entries(16));
             self.sqs.insert(0, Sq::new(self.asq, sq, 0, true));
@@ -421,11 +421,11 @@ impl State {
     fn fetch(&mut self, queue: u16) {
         for _ in 0..BURST {
             let Some(sq) = self.sqs.get_mut(&queue).filter(|sq| sq.head != sq.tail) else { return };
-            let at = sq.base + 64 * u64::from(sq.head);
+            let address = sq.base + 64 * u64::from(sq.head);
             sq.head = (sq.head + 1) % sq.entries;
             let mut words = [0; 16];
             for (i, word) in words.iter_mut().enumerate() {
-                *word = self.word(at + 4 * i as u64).unwrap_or_default();
+                *word = self.word(address + 4 * i as u64).unwrap_or_default();
             }
             let wide = |low: usize| u64::from(words[low]) | u64::from(words[low + 1]) << 32;
             let command = Fetched {
@@ -457,13 +457,13 @@ impl State {
         }
         let index = (command.nsid as usize).wrapping_sub(1);
         let block = self.media.get(index).map_or(512, |media| u64::from(media.block_bytes));
-        let (one, several);
+        let (single, several);
         let ops = if command.opcode == opcode::DATASET {
             several = self.discards(&command, block);
             &several[..]
         } else {
-            one = [op(&command, block)];
-            &one[..]
+            single = [op(&command, block)];
+            &single[..]
         };
         let State { media, random, now, .. } = self;
         let timing = media.get_mut(index);

@@ -101,16 +101,16 @@ impl Replacement {
             Ok((file, draft)) => {
                 let final_name = name.to_os_string();
                 let draft = Draft { directory, name: draft, final_name, is_placed: false };
-                let made = Replacement { file, draft: Some(draft), is_old: false };
+                let replacement = Replacement { file, draft: Some(draft), is_old: false };
                 if let Some(old) = old {
-                    old.give_attributes(&made.file)?;
+                    old.give_attributes(&replacement.file)?;
                 }
-                Ok(made)
+                Ok(replacement)
             }
             // The file is writable, but its directory is not: no draft can be made beside it.
             Err(e) if denied(&e) && old.is_some_and(EntryAttributes::is_writable) => {
-                let made = Replacement::direct(directory.write(name)?)?;
-                Ok(Replacement { is_old: true, ..made })
+                let replacement = Replacement::direct(directory.write(name)?)?;
+                Ok(Replacement { is_old: true, ..replacement })
             }
             Err(e) => Err(e),
         }

@@ -13,8 +13,8 @@ pub fn user_directory(variable: &str, in_home: &str) -> Option<PathBuf> {
 
 /// The specification requires relative paths to be ignored.
 fn choose(named: Option<OsString>, home: Option<PathBuf>, in_home: &Path) -> Option<PathBuf> {
-    let named = named.map(PathBuf::from).filter(|dir| dir.is_absolute());
-    named.or_else(|| home.filter(|home| home.is_absolute()).map(|home| home.join(in_home)))
+    let variable = named.map(PathBuf::from).filter(|dir| dir.is_absolute());
+    variable.or_else(|| home.filter(|home| home.is_absolute()).map(|home| home.join(in_home)))
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ pub fn nearest<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> Opti
 
 /// The end of an error about an unknown name: `; did you mean 'X'?`, or empty if none is near.
 pub fn did_you_mean<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> String {
-    let near = nearest(misspelt, known);
-    near.map_or(String::new(), |name| format!("; did you mean '{name}'?"))
+    let nearest_name = nearest(misspelt, known);
+    nearest_name.map_or(String::new(), |name| format!("; did you mean '{name}'?"))
 }
 
 #[cfg(test)]

@@ -18,16 +18,16 @@ pub fn json(text: &str) -> Cow<'_, str> {
     if text.chars().all(unescaped) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len() + 16);
+    let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if unescaped(c) {
-            out.push(c)
+            escaped.push(c)
         } else {
             let units = c.encode_utf16(&mut [0; 2]).to_vec();
-            out.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
         }
     }
-    Cow::Owned(out)
+    Cow::Owned(escaped)
 }
 
 /// Sanitizes multi-line text for a terminal. Line feeds, tabs and the codes of the styles and
@@ -36,20 +36,20 @@ pub fn screen(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| !matches!(c, '\n' | '\t') && controls_display(c)) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len());
+    let mut shown_text = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(position) = rest.find(controls_display) {
-        out.push_str(&rest[..position]);
-        let kept = kept(&rest[position..]);
-        out.push_str(&rest[position..position + kept]);
-        rest = &rest[position + kept..];
-        if kept == 0 {
-            out.push('?');
+        shown_text.push_str(&rest[..position]);
+        let length = kept(&rest[position..]);
+        shown_text.push_str(&rest[position..position + length]);
+        rest = &rest[position + length..];
+        if length == 0 {
+            shown_text.push('?');
             rest = rest.split_at(rest.chars().next().map_or(0, char::len_utf8)).1;
         }
     }
-    out.push_str(rest);
-    Cow::Owned(out)
+    shown_text.push_str(rest);
+    Cow::Owned(shown_text)
 }
 
 /// Length of the permitted control sequence at the start of a text.

@@ -50,21 +50,21 @@ pub fn outcome(message: &str) -> u64 {
 /// offset and hexadecimal digits (`510 55aa`); all other bytes are zero. Returns at most `most`
 /// bytes.
 pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
-    let mut out = Vec::new();
+    let mut bytes_read = Vec::new();
     for line in String::from_utf8_lossy(input).lines() {
         let mut words = line.split_whitespace();
-        let Some(at) = words.next().and_then(|at| at.parse::<usize>().ok()) else { continue };
+        let Some(offset) = words.next().and_then(|at| at.parse::<usize>().ok()) else { continue };
         let digits: Vec<u32> =
             words.flat_map(str::chars).filter_map(|digit| digit.to_digit(16)).collect();
-        for (index, pair) in digits.chunks(2).enumerate().take(most.saturating_sub(at)) {
-            let place = at + index;
-            if out.len() <= place {
-                out.resize(place + 1, 0);
+        for (index, pair) in digits.chunks(2).enumerate().take(most.saturating_sub(offset)) {
+            let place = offset + index;
+            if bytes_read.len() <= place {
+                bytes_read.resize(place + 1, 0);
             }
-            out[place] = pair.iter().fold(0, |byte, digit| byte << 4 | *digit as u8);
+            bytes_read[place] = pair.iter().fold(0, |byte, digit| byte << 4 | *digit as u8);
         }
     }
-    out
+    bytes_read
 }
 
 /// Tries `inputs` inputs on each target, the same ones in every run.
@@ -85,17 +85,18 @@ pub fn check(targets: &[FuzzTarget], inputs: u64, kinds_min: usize) {
 /// Number of kinds of result found.
 fn search(target: &FuzzTarget, inputs: u64) -> usize {
     let mut mutator = Mutator::new(target, 7);
-    let mut seen: HashSet<_> = target.corpus.iter().map(|t| (target.run)(t.as_bytes())).collect();
+    let mut outcomes: HashSet<_> =
+        target.corpus.iter().map(|t| (target.run)(t.as_bytes())).collect();
     for _ in 0..inputs {
         let input = mutator.next_input();
         let Ok(outcome) = std::panic::catch_unwind(|| (target.run)(&input)) else {
             panic!("{}: panics on {:?}", target.name, String::from_utf8_lossy(&input));
         };
-        if seen.insert(outcome) {
+        if outcomes.insert(outcome) {
             mutator.keep(&input);
         }
     }
-    seen.len()
+    outcomes.len()
 }
 
 #[cfg(test)]

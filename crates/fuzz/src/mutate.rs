@@ -103,16 +103,18 @@ pub struct Mutator {
 impl Mutator {
     /// Starts from the examples of a target.
     pub fn new(target: &FuzzTarget, seed: u64) -> Mutator {
-        let kept: Vec<_> = target.corpus.iter().map(|text| text.as_bytes().to_vec()).collect();
-        let all = target
+        let examples: Vec<_> = target.corpus.iter().map(|text| text.as_bytes().to_vec()).collect();
+        let text_words = target
             .corpus
             .iter()
             .flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && !"_-.+".contains(c)));
-        let mut words: Vec<_> =
-            all.filter(|word| !word.is_empty()).map(|word| word.as_bytes().to_vec()).collect();
+        let mut words: Vec<_> = text_words
+            .filter(|word| !word.is_empty())
+            .map(|word| word.as_bytes().to_vec())
+            .collect();
         words.sort_unstable();
         words.dedup();
-        Mutator { random: Random::new(seed), examples: kept.len(), kept, words }
+        Mutator { random: Random::new(seed), examples: examples.len(), kept: examples, words }
     }
 
     /// Keeps an input for further mutation. The examples are never dropped.
@@ -169,16 +171,16 @@ impl Mutator {
 
     /// Changes a number by at most 2, or to an edge value.
     fn number(&mut self, input: &mut Vec<u8>) {
-        let from = self.random.below(input.len());
-        let Some(start) = input.iter().skip(from).position(u8::is_ascii_digit) else { return };
-        let start = from + start;
+        let offset = self.random.below(input.len());
+        let Some(start) = input.iter().skip(offset).position(u8::is_ascii_digit) else { return };
+        let start = offset + start;
         let digits = input[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let near = std::str::from_utf8(&input[start..start + digits])
+        let neighbour = std::str::from_utf8(&input[start..start + digits])
             .ok()
             .and_then(|text| text.parse::<u64>().ok())
             .map(|number| number.wrapping_add(self.random.below(5) as u64).wrapping_sub(2));
-        let new = match (self.random.below(2), near) {
-            (0, Some(near)) => near.to_string(),
+        let new = match (self.random.below(2), neighbour) {
+            (0, Some(neighbour)) => neighbour.to_string(),
             _ => self.random.of(EDGES).map(|edge| edge.to_string()).unwrap_or_default(),
         };
         input.splice(start..start + digits, new.into_bytes());
@@ -187,9 +189,9 @@ impl Mutator {
     /// Replaces a word with another word from the examples.
     fn word(&mut self, input: &mut Vec<u8>) {
         let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        let from = self.random.below(input.len());
-        let Some(start) = input.iter().skip(from).position(in_word) else { return };
-        let start = from + start;
+        let offset = self.random.below(input.len());
+        let Some(start) = input.iter().skip(offset).position(in_word) else { return };
+        let start = offset + start;
         let length = input[start..].iter().take_while(|byte| in_word(byte)).count();
         if let Some(word) = self.random.of(&self.words).cloned() {
             input.splice(start..start + length, word);
@@ -198,9 +200,9 @@ impl Mutator {
 
     /// Replaces the value after an `=`.
     fn value(&mut self, input: &mut Vec<u8>) {
-        let from = self.random.below(input.len());
-        let Some(equals) = input.iter().skip(from).position(|byte| *byte == b'=') else { return };
-        let start = from + equals + 1;
+        let offset = self.random.below(input.len());
+        let Some(equals) = input.iter().skip(offset).position(|byte| *byte == b'=') else { return };
+        let start = offset + equals + 1;
         let length = input[start..].iter().take_while(|byte| **byte != b'\n').count();
         let word = self.random.of(&self.words).cloned().unwrap_or_default();
         let edge = self.random.of(EDGES).map_or("", |edge| edge).as_bytes().to_vec();
@@ -224,11 +226,11 @@ impl Mutator {
         if lines.is_empty() {
             return;
         }
-        let (one, two) = (self.random.below(lines.len()), self.random.below(lines.len()));
+        let (first, second) = (self.random.below(lines.len()), self.random.below(lines.len()));
         match self.random.below(3) {
-            0 => drop(lines.remove(one)),
-            1 => lines.insert(two, lines[one].clone()),
-            _ => lines.swap(one, two),
+            0 => drop(lines.remove(first)),
+            1 => lines.insert(second, lines[first].clone()),
+            _ => lines.swap(first, second),
         }
         *input = lines.concat();
     }

@@ -34,16 +34,16 @@ pub fn main(targets: &[FuzzTarget]) -> ExitCode {
         targets.iter().for_each(|target| println!("{}", target.name));
         return ExitCode::SUCCESS;
     }
-    let Some(wanted) = parse(&words, targets) else {
+    let Some(options) = parse(&words, targets) else {
         let names: Vec<_> = targets.iter().map(|target| target.name).collect();
         eprintln!("usage: NAME [--time 10m] [--seed N] [--seeds DIR]; names: {}", names.join(", "));
         return ExitCode::from(2);
     };
-    if wanted.child {
-        fuzz(&wanted);
+    if options.child {
+        fuzz(&options);
         return ExitCode::SUCCESS;
     }
-    parent(wanted.target, &words)
+    parent(options.target, &words)
 }
 
 /// A parsed command line.
@@ -62,26 +62,26 @@ struct Wanted<'a> {
 fn parse<'a>(words: &[String], targets: &'a [FuzzTarget]) -> Option<Wanted<'a>> {
     let (name, options) = words.split_first()?;
     let target = targets.iter().find(|target| target.name == name)?;
-    let mut wanted = Wanted { target, time: 60, seed: 1, seeds: None, child: false };
+    let mut run_options = Wanted { target, time: 60, seed: 1, seeds: None, child: false };
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match option.as_str() {
-            "--time" => wanted.time = seconds(options.next()?)?,
-            "--seed" => wanted.seed = options.next()?.parse().ok()?,
-            "--seeds" => wanted.seeds = Some(options.next()?.into()),
-            "--child" => wanted.child = true,
+            "--time" => run_options.time = seconds(options.next()?)?,
+            "--seed" => run_options.seed = options.next()?.parse().ok()?,
+            "--seeds" => run_options.seeds = Some(options.next()?.into()),
+            "--child" => run_options.child = true,
             _ => return None,
         }
     }
-    Some(wanted)
+    Some(run_options)
 }
 
 /// Parses `90`, `90s`, `10m` or `1h` as seconds.
 fn seconds(text: &str) -> Option<u64> {
     let units = [("s", 1), ("m", 60), ("h", 3600)];
     let unit = units.iter().find_map(|(unit, each)| Some((text.strip_suffix(unit)?, *each)));
-    let (number, each) = unit.unwrap_or((text, 1));
-    number.parse::<u64>().ok()?.checked_mul(each)
+    let (number, unit_seconds) = unit.unwrap_or((text, 1));
+    number.parse::<u64>().ok()?.checked_mul(unit_seconds)
 }
 
 fn current(target: &FuzzTarget) -> PathBuf {
@@ -121,31 +121,31 @@ fn fuzz(wanted: &Wanted<'_>) {
     static TRIED: AtomicU64 = AtomicU64::new(0);
     std::thread::spawn(|| watch(&TRIED));
     let mut mutator = Mutator::new(target, seed);
-    let mut seen = HashSet::new();
+    let mut outcomes = HashSet::new();
     for example in target.corpus {
         TRIED.fetch_add(1, Ordering::Relaxed);
-        seen.insert(attempt(target, &file, example.as_bytes()));
+        outcomes.insert(attempt(target, &file, example.as_bytes()));
     }
     for input in wanted.seeds.iter().flat_map(|directory| files(directory)) {
         TRIED.fetch_add(1, Ordering::Relaxed);
-        if seen.insert(attempt(target, &file, &input)) {
+        if outcomes.insert(attempt(target, &file, &input)) {
             mutator.keep(&input);
         }
     }
-    let began = Instant::now();
-    while began.elapsed() < time {
+    let start = Instant::now();
+    while start.elapsed() < time {
         let input = mutator.next_input();
         TRIED.fetch_add(1, Ordering::Relaxed);
-        if seen.insert(attempt(target, &file, &input)) {
+        if outcomes.insert(attempt(target, &file, &input)) {
             mutator.keep(&input);
         }
     }
-    let tried = TRIED.load(Ordering::Relaxed);
+    let inputs = TRIED.load(Ordering::Relaxed);
     println!(
-        "fuzz {}: {tried} inputs in {} s, seed {seed}, {} kinds of result, no crash",
+        "fuzz {}: {inputs} inputs in {} s, seed {seed}, {} kinds of result, no crash",
         target.name,
-        began.elapsed().as_secs(),
-        seen.len()
+        start.elapsed().as_secs(),
+        outcomes.len()
     );
     let _ = fs::remove_file(path);
 }

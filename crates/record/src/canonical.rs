@@ -18,11 +18,11 @@ const PLAIN_MAX: i32 = 21;
 
 /// Returns the canonical form of a JSON text.
 pub(crate) fn canonical(json: &str) -> serde_json::Result<String> {
-    let mut out = String::with_capacity(json.len());
+    let mut text = String::with_capacity(json.len());
     let mut parser = serde_json::Deserializer::from_str(json);
-    Canonical(&mut out).deserialize(&mut parser)?;
+    Canonical(&mut text).deserialize(&mut parser)?;
     parser.end()?;
-    Ok(out)
+    Ok(text)
 }
 
 /// Whether a canonical text carries no information.

@@ -238,15 +238,15 @@ impl Chart {
 
     /// Keeps the sources for which `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
-        let kept: Vec<bool> = self.sources.iter().map(|source| keep(source)).collect();
-        fn filter<T>(values: &mut Vec<T>, kept: &[bool]) {
-            let mut flags = kept.iter();
+        let keeps: Vec<bool> = self.sources.iter().map(|source| keep(source)).collect();
+        fn filter<T>(values: &mut Vec<T>, keeps: &[bool]) {
+            let mut flags = keeps.iter();
             values.retain(|_| flags.next().copied().unwrap_or(false));
         }
-        filter(&mut self.sources, &kept);
-        filter(&mut self.labels, &kept);
-        filter(&mut self.groups, &kept);
-        filter(&mut self.places, &kept);
+        filter(&mut self.sources, &keeps);
+        filter(&mut self.labels, &keeps);
+        filter(&mut self.groups, &keeps);
+        filter(&mut self.places, &keeps);
     }
 
     /// Whether it has nothing to draw.

@@ -98,8 +98,8 @@ impl Document {
     pub fn body(&self) -> serde_json::Result<String> {
         let mut members = self.members.clone();
         for (name, json) in long_parts(&self.run)? {
-            let Some(own) = members.get(name) else { continue };
-            if canonical(own)? == canonical(&json)? {
+            let Some(own_json) = members.get(name) else { continue };
+            if canonical(own_json)? == canonical(&json)? {
                 members.set(name, RawValue::from_string(EMPTY.into())?);
             }
         }
@@ -112,15 +112,15 @@ impl Document {
         let mut members: Vec<_> = self.members.0.iter().collect();
         members.retain(|(name, _)| !OUTSIDE.contains(&name.as_str()));
         members.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut out = String::from("{");
+        let mut text = String::from("{");
         for (name, value) in members {
             let value = canonical(value.get())?;
             if !says_nothing(&value) {
-                put_member(&mut out, name, &value)?;
+                put_member(&mut text, name, &value)?;
             }
         }
-        out.push('}');
-        Ok(RecordHash(Sha256::digest(out.as_bytes()).into()))
+        text.push('}');
+        Ok(RecordHash(Sha256::digest(text.as_bytes()).into()))
     }
 }
 
@@ -156,11 +156,11 @@ impl Members {
 
     fn text(&self) -> serde_json::Result<String> {
         let bytes = self.0.iter().map(|(name, json)| name.len() + json.get().len() + 4).sum();
-        let mut out = String::with_capacity(bytes);
-        out.push('{');
-        self.0.iter().try_for_each(|(name, json)| put_member(&mut out, name, json.get()))?;
-        out.push('}');
-        Ok(out)
+        let mut text = String::with_capacity(bytes);
+        text.push('{');
+        self.0.iter().try_for_each(|(name, json)| put_member(&mut text, name, json.get()))?;
+        text.push('}');
+        Ok(text)
     }
 }
 

@@ -106,8 +106,8 @@ impl Histogram {
     /// middles.
     pub fn remove_from(&mut self, limit: u64) -> u64 {
         let first = bucket(limit);
-        let removed = self.counts[first..].iter().sum();
-        if removed == 0 {
+        let count_removed = self.counts[first..].iter().sum();
+        if count_removed == 0 {
             return 0;
         }
         self.counts[first..].fill(0);
@@ -115,9 +115,9 @@ impl Histogram {
         let full = || self.counts.iter().enumerate().filter(|(_, c)| **c > 0);
         let sum = full().map(|(i, c)| u128::from(middle(i)) * u128::from(*c)).sum();
         let last = full().next_back().map(|(i, _)| lower(i) + width(i) - 1);
-        (self.count, self.sum) = (self.count - removed, sum);
+        (self.count, self.sum) = (self.count - count_removed, sum);
         (self.min, self.max) = last.map_or((u64::MAX, 0), |max| (minimum, max));
-        removed
+        count_removed
     }
 
     /// Number of values.
@@ -155,10 +155,10 @@ impl Histogram {
         if rank >= self.count {
             return Some(self.max);
         }
-        let mut below = 0;
+        let mut cumulative = 0;
         let index = self.counts.iter().position(|c| {
-            below += c;
-            below >= rank
+            cumulative += c;
+            cumulative >= rank
         })?;
         Some(middle(index).clamp(self.min, self.max))
     }
@@ -166,9 +166,9 @@ impl Histogram {
     /// [`Histogram::quantile`] if at least ten samples lie beyond it, otherwise `None`: with fewer,
     /// a percentile is not a measurement.
     pub fn percentile(&self, q: f64) -> Option<u64> {
-        let beyond = (1.0 - q) * self.count as f64;
+        let samples_beyond = (1.0 - q) * self.count as f64;
         // 0.1% of 10,000 is 9.999...96 in floating point; it counts as ten.
-        (beyond + 1e-6 >= SAMPLES_BEYOND).then(|| self.quantile(q)).flatten()
+        (samples_beyond + 1e-6 >= SAMPLES_BEYOND).then(|| self.quantile(q)).flatten()
     }
 
     /// The standard percentiles that have enough samples beyond them, and the maximum.
@@ -233,12 +233,13 @@ impl Histogram {
         min: Option<u64>,
         max: Option<u64>,
     ) -> Result<Histogram, &'static str> {
-        let mut out = Histogram::default();
+        let mut histogram = Histogram::default();
         for (low, count) in buckets {
-            out.count = out.count.checked_add(count).ok_or("the counts exceed 64 bits")?;
-            out.counts[bucket(low)] += count;
+            histogram.count =
+                histogram.count.checked_add(count).ok_or("the counts exceed 64 bits")?;
+            histogram.counts[bucket(low)] += count;
         }
-        let mut full = out.buckets();
+        let mut full = histogram.buckets();
         let first = full.next();
         let last = full.last().or(first);
         let holds = |edge: Option<(u64, u64, u64)>, value: Option<u64>| {
@@ -248,12 +249,12 @@ impl Histogram {
             return Err("minimum and maximum are not in its buckets");
         }
         let (least, most) = (min.unwrap_or(0), max.unwrap_or(0));
-        let bound = |value: u64| value as f64 * out.count as f64;
+        let bound = |value: u64| value as f64 * histogram.count as f64;
         if !(bound(least) * 0.999..=bound(most) * 1.001).contains(&(sum as f64)) {
             return Err("the sum is not one of its values");
         }
-        (out.sum, out.min, out.max) = (sum, min.unwrap_or(u64::MAX), most);
-        Ok(out)
+        (histogram.sum, histogram.min, histogram.max) = (sum, min.unwrap_or(u64::MAX), most);
+        Ok(histogram)
     }
 }
 

@@ -73,8 +73,8 @@ fn world_wide(drive: &DriveIdentity) -> Option<String> {
         return is_real.then(|| format!("cid.{id}"));
     }
     let (kind, rest) = id.split_once('.')?;
-    let named = matches!(kind, "eui" | "naa" | "uuid") && is_telling(rest);
-    (named && !id.starts_with(QEMU_EUI)).then_some(id)
+    let is_named = matches!(kind, "eui" | "naa" | "uuid") && is_telling(rest);
+    (is_named && !id.starts_with(QEMU_EUI)).then_some(id)
 }
 
 /// Whether a hexadecimal identifier has more than two digits other than zero.

@@ -131,14 +131,15 @@ fn named_in_words(name: &str, op: Option<OpKind>) -> String {
         return format!("{share}% load");
     }
     let position = words.iter().position(|word| matches!(*word, "read" | "write"));
-    let (Some(at), None) = (position.filter(|at| *at > 0), op) else {
+    let (Some(index), None) = (position.filter(|at| *at > 0), op) else {
         let words =
             words.iter().map(|text| if words.len() == 1 { text.to_string() } else { word(text) });
         return words.chain(op.map(|op| ops(op).into())).collect::<Vec<_>>().join(" ");
     };
-    let op = if words[at] == "read" { OpKind::Read } else { OpKind::Write };
-    let others: Vec<&str> = [&words[..at], &words[at + 1..]].concat();
-    let role = |kind: Part| others.iter().filter(move |text| Part::parse(text) == kind).copied();
+    let op = if words[index] == "read" { OpKind::Read } else { OpKind::Write };
+    let other_words: Vec<&str> = [&words[..index], &words[index + 1..]].concat();
+    let role =
+        |kind: Part| other_words.iter().filter(move |text| Part::parse(text) == kind).copied();
     let rest = role(Part::Other).collect::<Vec<_>>().join(" ");
     let rest = (!rest.is_empty()).then(|| format!("({rest})"));
     let before = role(Part::Order).chain(role(Part::Size)).map(word);

@@ -70,11 +70,11 @@ fn matches<'n>(pattern: &str, name: &'n str, words: &mut Vec<&'n str>) -> bool {
             return false;
         }
         words.push(word);
-        let found = matches(after, rest, words);
-        if !found {
+        let is_match = matches(after, rest, words);
+        if !is_match {
             words.pop();
         }
-        found
+        is_match
     })
 }
 

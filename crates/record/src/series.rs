@@ -130,15 +130,15 @@ impl Merge {
 
     /// The value of merged rows, ignoring unknown ones.
     fn row(&self, values: &[Option<f64>], spans: &[u64]) -> Option<f64> {
-        let known = || values.iter().zip(spans).filter_map(|(v, span)| Some(((*v)?, *span)));
+        let values_known = || values.iter().zip(spans).filter_map(|(v, span)| Some(((*v)?, *span)));
         match self {
-            Merge::Least => known().map(|(v, _)| v).reduce(f64::min),
-            Merge::Greatest => known().map(|(v, _)| v).reduce(f64::max),
+            Merge::Least => values_known().map(|(v, _)| v).reduce(f64::min),
+            Merge::Greatest => values_known().map(|(v, _)| v).reduce(f64::max),
             Merge::Mean => {
-                let time: u64 = known().map(|(_, span)| span).sum();
-                let sum: f64 = known().map(|(v, span)| v * span as f64).sum();
-                let mean = if time > 0 { sum / time as f64 } else { known().next()?.0 };
-                known().next().map(|_| mean)
+                let time: u64 = values_known().map(|(_, span)| span).sum();
+                let sum: f64 = values_known().map(|(v, span)| v * span as f64).sum();
+                let mean = if time > 0 { sum / time as f64 } else { values_known().next()?.0 };
+                values_known().next().map(|_| mean)
             }
         }
     }

@@ -118,8 +118,8 @@ impl Health {
             return Some(bytes as f64 / rated as f64);
         }
         let used = self.wear_percent.filter(|used| *used >= 1.0)?;
-        let written = self.written_bytes.filter(|written| *written > 0)?;
-        Some((used + 1.0) / 100.0 * bytes as f64 / written as f64)
+        let bytes_written = self.written_bytes.filter(|written| *written > 0)?;
+        Some((used + 1.0) / 100.0 * bytes as f64 / bytes_written as f64)
     }
 
     /// Fills in missing values from `other`.

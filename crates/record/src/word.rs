@@ -18,10 +18,10 @@ pub struct Word {
 
 impl From<&str> for Word {
     fn from(text: &str) -> Word {
-        let kept = &text.as_bytes()[..text.floor_char_boundary(BYTES)];
+        let prefix = &text.as_bytes()[..text.floor_char_boundary(BYTES)];
         let mut bytes = [0; BYTES];
-        bytes[..kept.len()].copy_from_slice(kept);
-        Word { bytes, length: kept.len() as u8 }
+        bytes[..prefix.len()].copy_from_slice(prefix);
+        Word { bytes, length: prefix.len() as u8 }
     }
 }
 

@@ -39,8 +39,8 @@ fn written_of(w: &Workload, issued: u64) -> u64 {
     let block = f64::from(w.blocks.max().max(1));
     let ops = (issued as f64 / block).ceil();
     let spread = DEVIATIONS * (share * (1.0 - share) * ops).sqrt();
-    let written = ((share * ops + spread) * block).min(issued as f64);
-    if share < 1.0 { written as u64 } else { issued }
+    let written_bytes = ((share * ops + spread) * block).min(issued as f64);
+    if share < 1.0 { written_bytes as u64 } else { issued }
 }
 
 /// Bytes to issue so that at most `most` bytes are written.
@@ -139,10 +139,10 @@ fn paced(w: &Workload, seconds: f64) -> Option<f64> {
         Pacing::Fixed { rate } => Some(rate * seconds + 1.0),
         Pacing::Poisson { rate } => Some(random(rate * seconds)),
         Pacing::OnOff { on_ns, off_ns, rate: Some(rate) } => {
-            let (on, off) = (on_ns as f64 / 1e9, off_ns as f64 / 1e9);
-            let bursts = (seconds / (on + off)).floor();
-            let last = (seconds - bursts * (on + off)).min(on);
-            Some(rate * (bursts * on + last) + bursts + 1.0)
+            let (on_s, off_s) = (on_ns as f64 / 1e9, off_ns as f64 / 1e9);
+            let bursts = (seconds / (on_s + off_s)).floor();
+            let last = (seconds - bursts * (on_s + off_s)).min(on_s);
+            Some(rate * (bursts * on_s + last) + bursts + 1.0)
         }
         Pacing::Pauses { every, pause_ns } => {
             let pause = pause_ns as f64 / 1e9;

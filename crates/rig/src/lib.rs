@@ -232,8 +232,8 @@ impl Unsteady {
 impl fmt::Display for Unsteady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Unsteady { blocks, of } = self;
-        let what = "this drive, reader or cable reads different bytes each time";
-        write!(f, "{what}: {blocks} of {of} blocks")
+        let text = "this drive, reader or cable reads different bytes each time";
+        write!(f, "{text}: {blocks} of {of} blocks")
     }
 }
 

@@ -92,8 +92,8 @@ fn one_line(text: &str) -> String {
     if line.len() <= LINE_MAX {
         return line;
     }
-    let from = line.ceil_char_boundary(line.len() - LINE_MAX / 2);
-    format!("{} ... {}", &line[..line.floor_char_boundary(LINE_MAX / 2)], &line[from..])
+    let tail = line.ceil_char_boundary(line.len() - LINE_MAX / 2);
+    format!("{} ... {}", &line[..line.floor_char_boundary(LINE_MAX / 2)], &line[tail..])
 }
 
 impl From<LabError> for Failure {

@@ -93,7 +93,7 @@ impl OutputLimit {
         if !is_asked() && SIGNALS.get().is_none_or(|all| all.quits_at_once.load(Ordering::SeqCst)) {
             return OutputLimit { _done: None };
         }
-        let (done, waiting) = channel::<()>();
+        let (finished, waiting) = channel::<()>();
         let watch = thread::Builder::new().spawn(move || {
             let mut interrupted_at = None;
             while waiting.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -104,7 +104,7 @@ impl OutputLimit {
                 }
             }
         });
-        OutputLimit { _done: watch.is_ok().then_some(done) }
+        OutputLimit { _done: watch.is_ok().then_some(finished) }
     }
 }
 

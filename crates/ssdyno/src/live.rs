@@ -146,8 +146,8 @@ impl Live {
         // The most important part comes first, because a narrow terminal cuts off the end.
         let message = format!("{eta:<11}  {:<22}  {what}", self.step);
         let message = emit::plain(&message).into_owned();
-        if let Some((every, last)) = &mut self.lines
-            && last.elapsed() >= *every
+        if let Some((period, last)) = &mut self.lines
+            && last.elapsed() >= *period
         {
             *last = Instant::now();
             self.bar.suspend(|| say(message.trim_end()));

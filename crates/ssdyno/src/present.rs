@@ -38,8 +38,8 @@ pub fn print_records(text: &str) -> Result<()> {
 
 fn print_bytes(bytes: &[u8]) -> Result<()> {
     let _limit = interrupt::OutputLimit::begin();
-    let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => other.map_err(|e| Failure::new(IO, format!("cannot write to stdout: {e}"))),
     }

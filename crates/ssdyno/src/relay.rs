@@ -98,9 +98,9 @@ impl Relay {
 
     /// Waits until the thread has ended, or `is_over` after this time.
     fn wait(&self, mut is_over: impl FnMut(Duration) -> bool) {
-        let began = Instant::now();
+        let start = Instant::now();
         let Some(thread) = &self.thread else { return };
-        while !thread.is_finished() && !is_over(began.elapsed()) {
+        while !thread.is_finished() && !is_over(start.elapsed()) {
             thread::sleep(STEP);
         }
     }

@@ -15,18 +15,18 @@ pub struct PassRate(Option<(Pass, Instant)>);
 impl PassRate {
     /// The progress in words, with the time left once the pass has a rate.
     pub fn words(&mut self, progress: &Returning) -> String {
-        let began = match self.0 {
+        let start = match self.0 {
             Some((pass, began)) if pass == progress.pass => began,
             _ => Instant::now(),
         };
-        self.0 = Some((progress.pass, began));
-        words(progress, began.elapsed().as_secs_f64())
+        self.0 = Some((progress.pass, start));
+        words(progress, start.elapsed().as_secs_f64())
     }
 }
 
 fn words(progress: &Returning, elapsed_s: f64) -> String {
-    let [done, total] = [progress.done_bytes(), progress.total_bytes].map(units::decimal);
-    let text = format!("{} {done} of {total}", progress.pass.name());
+    let [bytes_done, total] = [progress.done_bytes(), progress.total_bytes].map(units::decimal);
+    let text = format!("{} {bytes_done} of {total}", progress.pass.name());
     let share = progress.share();
     if elapsed_s < RATE_AFTER_S || share <= 0.0 {
         return text;

@@ -121,7 +121,7 @@ fn inspect(path: &Path) -> Result<Option<u32>, StoreError> {
         Err(e) => return Err(io_error(e)),
     };
     if !kind.is_file() {
-        let what = if kind.is_symlink() {
+        let kind_found = if kind.is_symlink() {
             // SQLite would create a store at its target.
             "a symbolic link"
         } else if kind.is_dir() {
@@ -130,7 +130,7 @@ fn inspect(path: &Path) -> Result<Option<u32>, StoreError> {
             // Opening it would wait for its other end.
             "a pipe or a device"
         };
-        return Err(StoreError::NotAFile { path: path.to_path_buf(), what });
+        return Err(StoreError::NotAFile { path: path.to_path_buf(), what: kind_found });
     }
     let mut header = Vec::new();
     let file = system::open_to_read(path).map_err(io_error)?;

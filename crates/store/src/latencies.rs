@@ -35,11 +35,11 @@ pub(crate) fn unpack(data: &[u8]) -> Result<Vec<LatencyProfile>, Torn> {
     while !packed.is_empty() {
         let name = packed.text()?.to_string();
         let op = packed.text()?.to_string();
-        let named = |torn: Torn| torn.within(format_args!("'{name}' {op}"));
-        let with_response = packed.take(1).map_err(named)?[0] != 0;
-        let service = histogram(&mut packed).map_err(named)?;
+        let with_name = |torn: Torn| torn.within(format_args!("'{name}' {op}"));
+        let with_response = packed.take(1).map_err(with_name)?[0] != 0;
+        let service = histogram(&mut packed).map_err(with_name)?;
         let response = with_response.then(|| histogram(&mut packed)).transpose();
-        let response = response.map_err(named)?;
+        let response = response.map_err(with_name)?;
         profiles.push(LatencyProfile { name, op, service, response });
     }
     Ok(profiles)

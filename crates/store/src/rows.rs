@@ -346,14 +346,14 @@ fn metric(row: &Row<'_>) -> rusqlite::Result<Metric> {
         let finite = value.is_none_or(f64::is_finite);
         if finite { Ok(value) } else { Err(row_error("a non-finite value".into())) }
     };
-    let (own, low, high) = (number_of(2)?, number_of(3)?, number_of(4)?);
+    let (value, low, high) = (number_of(2)?, number_of(3)?, number_of(4)?);
     let samples = match row.get_ref(6)?.as_blob_or_null()? {
-        None => own.into_iter().collect(),
+        None => value.into_iter().collect(),
         Some(packed) => unpack_values(packed).map_err(|e| self::torn(with_position(e)))?,
     };
     let covers = row.get_ref(8)?.as_str_or_null()?.map(Covers::named);
     let (name, n, runs) = (row.get(0)?, row.get(5)?, row.get(9)?);
-    Ok(Metric { name, unit, value: own, low, high, n, samples, covers, runs })
+    Ok(Metric { name, unit, value, low, high, n, samples, covers, runs })
 }
 
 fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
@@ -377,15 +377,15 @@ pub(crate) fn assembled(
     append: impl Fn(&mut Series, usize, &[u8]) -> rusqlite::Result<()>,
     mut skip: impl FnMut(rusqlite::Error) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Vec<Series>> {
-    let (mut all, mut last) = (Vec::<Series>::new(), None);
+    let (mut list, mut last) = (Vec::<Series>::new(), None);
     let mut add = |row: &Row<'_>| -> rusqlite::Result<()> {
         let position: i64 = row.get(0)?;
         if last != Some(position) {
             let start: i64 = row.get(3)?;
-            all.push(Series::new(row.get::<_, String>(1)?, row.get(2)?, start as u64));
+            list.push(Series::new(row.get::<_, String>(1)?, row.get(2)?, start as u64));
             last = Some(position);
         }
-        if let Some(series) = all.last_mut() {
+        if let Some(series) = list.last_mut() {
             let points: u32 = row.get(4)?;
             append(series, points as usize, row.get_ref(5)?.as_blob()?)?;
         }
@@ -394,7 +394,7 @@ pub(crate) fn assembled(
     while let Some(row) = rows.next()? {
         add(row).or_else(&mut skip)?;
     }
-    Ok(all)
+    Ok(list)
 }
 
 /// The error for an unreadable value.

@@ -382,8 +382,8 @@ impl Store {
         sync: Fsync,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        if let Some(why) = self.read_only.clone() {
-            return Err(StoreError::ReadOnly { path: self.path.clone(), why });
+        if let Some(reason) = self.read_only.clone() {
+            return Err(StoreError::ReadOnly { path: self.path.clone(), why: reason });
         }
         // A rollback journal that is not fsynced does not survive a power cut.
         let may_wait = sync == Fsync::Later && self.journal == Journal::Log;
@@ -458,14 +458,17 @@ fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::
     let mut conflict = false;
     for number in find::with_id(tx, &run.id)? {
         // An unreadable copy counts as different content.
-        let Some(mine) = rows::read(tx, number).ok().flatten() else {
+        let Some(stored) = rows::read(tx, number).ok().flatten() else {
             conflict = true;
             continue;
         };
-        let unfinished = is_in_progress(&mine.run);
-        let (running, cut_short) =
-            find::standing(mine.run.complete, mine.run.cut_short.clone(), mine.writer.as_ref());
-        let copy = Stored { run: Run { cut_short, ..mine.run }, ..mine };
+        let unfinished = is_in_progress(&stored.run);
+        let (running, cut_short) = find::standing(
+            stored.run.complete,
+            stored.run.cut_short.clone(),
+            stored.writer.as_ref(),
+        );
+        let copy = Stored { run: Run { cut_short, ..stored.run }, ..stored };
         let is_same = copy.document().and_then(|copy| copy.hash()).map_err(rows::torn)? == hash;
         if is_same || running || is_in_progress(run) {
             return Ok(Entered { number, news: News::Known });

@@ -125,10 +125,10 @@ impl Numbers {
             return (self.seed, self.last);
         }
         let Some(shared) = &blend.shared else { return (self.seed, self.last) };
-        let each = (shared.contents / shared.seeds.len() as u64).max(1);
-        let drawn = below(self.rng.next_u64(), shared.contents);
-        let writer = (drawn / each) as usize % shared.seeds.len();
-        (shared.seeds[writer], drawn % each + 1)
+        let per_seed = (shared.contents / shared.seeds.len() as u64).max(1);
+        let number = below(self.rng.next_u64(), shared.contents);
+        let writer = (number / per_seed) as usize % shared.seeds.len();
+        (shared.seeds[writer], number % per_seed + 1)
     }
 }
 

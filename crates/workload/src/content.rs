@@ -101,9 +101,9 @@ impl Filler {
             Content::Random => rng.fill_bytes(buffer),
             Content::Repeated => self.repeat(buffer),
             Content::Duplicate(share) => {
-                let (unique, same) = buffer.split_at_mut(unique_bytes(buffer.len(), *share));
+                let (unique, repeated) = buffer.split_at_mut(unique_bytes(buffer.len(), *share));
                 rng.fill_bytes(unique);
-                self.repeat(same);
+                self.repeat(repeated);
             }
             // No write uses these numbers.
             Content::Blend(blend) => blend.make(buffer, self.seed, !index),
@@ -154,8 +154,8 @@ impl Filler {
 
 /// The number of unique bytes in a write with this duplicate share.
 fn unique_bytes(bytes: usize, share: f64) -> usize {
-    let same = (share * (bytes / PAGE) as f64).round() as usize * PAGE;
-    bytes - same.min(bytes)
+    let duplicate_bytes = (share * (bytes / PAGE) as f64).round() as usize * PAGE;
+    bytes - duplicate_bytes.min(bytes)
 }
 
 #[cfg(test)]

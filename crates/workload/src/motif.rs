@@ -36,12 +36,12 @@ impl Motif {
         if head != &round[phase..phase + head.len()] {
             return first_difference(head, &round[phase..]);
         }
-        let mut at = head.len();
+        let mut position = head.len();
         for piece in rest.chunks(round.len()) {
             if piece != &round[..piece.len()] {
-                return first_difference(piece, &round).map(|i| at + i);
+                return first_difference(piece, &round).map(|i| position + i);
             }
-            at += piece.len();
+            position += piece.len();
         }
         None
     }

@@ -232,10 +232,11 @@ impl Pace for Open {
     #[inline]
     fn next_due(&mut self, now: u64) -> Option<u64> {
         let now = now.saturating_sub(self.moved);
-        if let (Step::Asap, Some((on, off))) = (&self.step, self.bursts) {
-            let phase = now % on.saturating_add(off);
-            self.due = if phase < on { now } else { (now - phase + on).saturating_add(off) };
-            return (phase < on).then_some(now + self.moved);
+        if let (Step::Asap, Some((on_ns, off_ns))) = (&self.step, self.bursts) {
+            let phase = now % on_ns.saturating_add(off_ns);
+            self.due =
+                if phase < on_ns { now } else { (now - phase + on_ns).saturating_add(off_ns) };
+            return (phase < on_ns).then_some(now + self.moved);
         }
         let due = self.wall(self.due);
         if due > now {

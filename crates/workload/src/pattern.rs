@@ -249,22 +249,22 @@ fn zone_places(zones: &[Zone], slice: Region, grid: u64) -> Vec<ZonePlaces> {
     let places = slice.bytes / grid;
     let weight: f64 = zones.iter().map(|z| z.access).sum();
     let (mut space, mut access) = (0.0, 0.0);
-    let mut out = Vec::with_capacity(zones.len());
+    let mut zone_places = Vec::with_capacity(zones.len());
     for zone in zones {
         let first = (space * places as f64) as u64;
         space += zone.space;
         access += zone.access / weight;
         let end = ((space * places as f64) as u64).clamp(first, places);
-        out.push(ZonePlaces {
+        zone_places.push(ZonePlaces {
             bound: (access * u64::MAX as f64) as u64,
             start: slice.start + first.min(places - 1) * grid,
             places: (end - first).max(1).min(places - first.min(places - 1)),
         });
     }
-    if let Some(last) = out.last_mut() {
+    if let Some(last) = zone_places.last_mut() {
         last.bound = u64::MAX;
     }
-    out
+    zone_places
 }
 
 #[cfg(test)]

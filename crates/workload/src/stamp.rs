@@ -167,15 +167,16 @@ pub fn check(
 ) -> Result<(), Fault> {
     let mut first = None;
     for (i, sector) in block.chunks_exact(layout.sector).enumerate() {
-        let at = offset + (i * layout.sector) as u64;
+        let position = offset + (i * layout.sector) as u64;
         let Some(stamp) = read_sector(sector, layout.at) else {
-            let never = sequence.is_none() && !resembles_stamp(sector, at, seed, layout.at);
-            return Err(if never { Fault::Unwritten } else { Fault::Flipped });
+            let is_unwritten =
+                sequence.is_none() && !resembles_stamp(sector, position, seed, layout.at);
+            return Err(if is_unwritten { Fault::Unwritten } else { Fault::Flipped });
         };
         if stamp.seed != seed {
             return Err(Fault::Foreign);
         }
-        if stamp.offset != at {
+        if stamp.offset != position {
             return Err(Fault::Misplaced);
         }
         if *first.get_or_insert(stamp.sequence) != stamp.sequence {

@@ -51,9 +51,9 @@ impl Deck {
         }
         let mut card = below(draw, self.count);
         let is_of = |cards: &u64| {
-            let found = card < *cards;
-            card -= if found { 0 } else { *cards };
-            found
+            let is_found = card < *cards;
+            card -= if is_found { 0 } else { *cards };
+            is_found
         };
         let kind = self.left.iter().position(is_of).unwrap_or(0);
         self.left[kind] -= 1;

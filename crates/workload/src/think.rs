@@ -69,12 +69,12 @@ impl<P: Pace> Pace for Thinking<P> {
         if self.pause.is_none() && self.pause_is_due(now) {
             self.pause = Some((now, now + self.think.pause_ns));
         }
-        if let Some((began, end)) = self.pause {
-            self.spins = now < began + self.think.spin_ns;
+        if let Some((start, end)) = self.pause {
+            self.spins = now < start + self.think.spin_ns;
             if now < end {
                 return None;
             }
-            self.end_pause(began, now);
+            self.end_pause(start, now);
         }
         let due = self.inner.next_due(now - self.moved)?;
         self.left = self.left.saturating_sub(1);

@@ -152,12 +152,12 @@ fn row(
     ends: &[usize],
     is_old: bool,
 ) -> Result<(), ImportError> {
-    let why = "not a row of bonnie++";
+    let text = "not a row of bonnie++";
     let row = lines.next().unwrap_or_default();
-    let values = rates(row, ends).ok_or_else(|| lines.wrong(why))?;
+    let values = rates(row, ends).ok_or_else(|| lines.wrong(text))?;
     for ((name, is_bytes), word) in TESTS.into_iter().zip(values) {
         let Some(word) = word else { continue };
-        let rate = rate(word, is_bytes, is_old).ok_or_else(|| lines.wrong(why))?;
+        let rate = rate(word, is_bytes, is_old).ok_or_else(|| lines.wrong(text))?;
         put_rate(run, name, is_bytes, rate);
     }
     Ok(())

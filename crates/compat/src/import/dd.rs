@@ -57,10 +57,14 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     if let Some(command) = command {
         describe(&mut run, &command);
     }
-    if let [Some(read), Some(written)] = records_moved
-        && read != written
+    if let [Some(records_in), Some(records_out)] = records_moved
+        && records_in != records_out
     {
-        found::note(&mut run, FindingKind::DdRecords, format!("{read} records in, {written} out"));
+        found::note(
+            &mut run,
+            FindingKind::DdRecords,
+            format!("{records_in} records in, {records_out} out"),
+        );
     }
     found::note(&mut run, FindingKind::DdPass, "a single pass; caching in memory is unknown");
     Ok(vec![run])

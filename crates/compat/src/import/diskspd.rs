@@ -164,9 +164,9 @@ impl Body {
     /// -L mean and deviation of the latency.
     fn total(&mut self, direction: usize, rest: &str) -> Option<()> {
         let cells: Vec<&str> = rest.split('|').map(str::trim).collect();
-        let [bytes, operations, _, _, more @ ..] = cells.as_slice() else { return None };
+        let [bytes, operations, _, _, cells_after @ ..] = cells.as_slice() else { return None };
         self.totals[direction] = Some((bytes.parse().ok()?, operations.parse().ok()?));
-        let mean = more.first().filter(|_| self.has_means);
+        let mean = cells_after.first().filter(|_| self.has_means);
         self.means_ms[direction] = mean.and_then(|ms| ms.parse().ok());
         Some(())
     }

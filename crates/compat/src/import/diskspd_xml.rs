@@ -29,8 +29,8 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         return Err(lines.wrong_at(begin, "diskspd's XML ends before </Results>"));
     }
     let mut run = run("diskspd", "diskspd", None, begin);
-    let why = "diskspd's XML has no results";
-    body(&text, &mut run).ok_or_else(|| lines.wrong_at(begin, why))?.enter(&mut run);
+    let reason = "diskspd's XML has no results";
+    body(&text, &mut run).ok_or_else(|| lines.wrong_at(begin, reason))?.enter(&mut run);
     Ok(vec![run])
 }
 

@@ -168,13 +168,13 @@ fn push_stamp(parts: &mut Vec<DressPart>, stamp: &str) {
 /// The offsets in a line after each part of a possible dress, from 0.
 fn ends(line: &str) -> Vec<usize> {
     let mut ends = vec![0];
-    let (mut at, mut is_stamped) = (0, false);
-    while at < LONGEST && ends.len() < 12 {
-        let rest = &line[at..];
+    let (mut position, mut is_stamped) = (0, false);
+    while position < LONGEST && ends.len() < 12 {
+        let rest = &line[position..];
         let Some((length, is_time)) = element(rest, is_stamped) else { break };
-        at += length;
+        position += length;
         is_stamped |= is_time;
-        ends.push(at);
+        ends.push(position);
     }
     ends
 }

@@ -86,9 +86,9 @@ fn is_complaint(line: &str) -> bool {
 /// f3read's verdict: only what was read can be said to be intact.
 fn judge(run: &mut Run) {
     let value = |name: &str| run.metric(name).and_then(|metric| metric.value);
-    let Some(lost) = value("data-lost") else { return };
+    let Some(bytes_lost) = value("data-lost") else { return };
     let is_partial = run.warnings.iter().any(|w| w.kind == FindingKind::CheckLeftOut);
-    let text = if lost > 0.0 {
+    let text = if bytes_lost > 0.0 {
         "content was lost"
     } else if value("data-ok").is_none_or(|bytes| bytes <= 0.0) {
         "nothing was read back"
@@ -97,7 +97,7 @@ fn judge(run: &mut Run) {
     } else {
         "all content was read back"
     };
-    verdict(run, text.to_string(), "bytes lost", lost);
+    verdict(run, text.to_string(), "bytes lost", bytes_lost);
 }
 
 /// Reads a line. Returns whether it can follow the first value of a result.

@@ -54,8 +54,8 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             lines.wrong_at(line, format!("fio's JSON cannot be read: {error}"))
         })?;
         for document in json::find(&value, &is_run) {
-            let why = "fio's JSON has no results";
-            runs.push(record(document, begin).ok_or_else(|| lines.wrong_at(begin, why))?);
+            let text = "fio's JSON has no results";
+            runs.push(record(document, begin).ok_or_else(|| lines.wrong_at(begin, text))?);
         }
     }
     *lines = end;
@@ -63,10 +63,10 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 }
 
 fn record(document: &Value, begin: usize) -> Option<Run> {
-    let ours = document["ssdyno"]["version"].as_str();
-    let is_own = ours.is_some();
-    let mut run = match ours {
-        Some(ours) => run("fio", OWN_FIO, Some(ours.to_string()), begin),
+    let own_version = document["ssdyno"]["version"].as_str();
+    let is_own = own_version.is_some();
+    let mut run = match own_version {
+        Some(own_version) => run("fio", OWN_FIO, Some(own_version.to_string()), begin),
         None => {
             let version = document[VERSION].as_str().unwrap_or_default();
             let version = version.strip_prefix("fio-").unwrap_or(version);
@@ -212,12 +212,12 @@ fn measured(side: &Value, own: bool) -> (SideFigures, Option<Histogram>) {
 /// Shares (0 to 1) and nanoseconds.
 fn percentiles(latency: &Value, scale: f64) -> Vec<(f64, f64)> {
     // fio 2 lists unused percentiles under the key `0.00`.
-    let listed = latency["percentile"].as_object().into_iter().flatten();
-    let listed = listed.filter_map(|(percent, value)| {
+    let percentiles = latency["percentile"].as_object().into_iter().flatten();
+    let percentiles = percentiles.filter_map(|(percent, value)| {
         let percent: f64 = percent.trim_start_matches('>').trim_start_matches('=').parse().ok()?;
         Some((percent / 100.0, value.as_f64()? * scale)).filter(|(share, _)| *share > 0.0)
     });
-    listed.collect()
+    percentiles.collect()
 }
 
 /// The bins of json+: the middle of each bin in nanoseconds, and its count.
@@ -233,7 +233,7 @@ fn bins(latency: &Value) -> Option<Histogram> {
 fn began(run: &mut Run, document: &Value) {
     let ms = document["timestamp_ms"].as_i64();
     let ms = ms.or_else(|| document["timestamp"].as_i64()?.checked_mul(1000));
-    let took = (run.seconds.unwrap_or(0.0) * 1e3) as i64;
-    let began = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms.checked_sub(took)?).ok());
-    found::start(run, began.map(|began| began.to_string()));
+    let run_ms = (run.seconds.unwrap_or(0.0) * 1e3) as i64;
+    let start = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms.checked_sub(run_ms)?).ok());
+    found::start(run, start.map(|start| start.to_string()));
 }

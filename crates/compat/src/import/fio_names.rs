@@ -61,7 +61,7 @@ const SYNCHRONOUS: [&str; 6] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "
 /// Replaces the depth asked for by the depth reached, and reports it. `depths` are the shares in
 /// percent of the depths up to 1, 2, 4, 8, 16 and 32, and of those above.
 pub(crate) fn engine_depth(run: &mut Run, job: &mut Job, depths: &[f64]) {
-    let Some(asked) = job.depth.filter(|depth| *depth > 1) else { return };
+    let Some(requested) = job.depth.filter(|depth| *depth > 1) else { return };
     let deepest = depths.iter().rposition(|share| *share > 0.0).map(|i| 1u32 << i.min(30));
     let is_synchronous = job.engine.as_deref().is_some_and(|e| SYNCHRONOUS.contains(&e));
     let depth = match deepest {
@@ -69,11 +69,11 @@ pub(crate) fn engine_depth(run: &mut Run, job: &mut Job, depths: &[f64]) {
         // The last share is of 64 and more.
         Some(64) | None => return,
         // A share covers the depths above half of its own; the depth asked for is one of them.
-        Some(deepest) if deepest >= asked => return,
+        Some(deepest) if deepest >= requested => return,
         Some(deepest) => deepest,
     };
     job.depth = Some(depth);
-    let text = format!("iodepth={asked} was asked for, at most {depth} was in flight");
+    let text = format!("iodepth={requested} was asked for, at most {depth} was in flight");
     if !run.warnings.iter().any(|w| w.kind == FindingKind::DepthIsAFiction && w.text == text) {
         run.warnings.push(Finding::new(FindingKind::DepthIsAFiction, Level::Warn, text));
     }
@@ -121,10 +121,10 @@ pub(crate) fn drive(name: &str) -> DriveIdentity {
 
 /// Notes on fio's numbers.
 pub(crate) fn notes(run: &mut Run, jobs: usize) {
-    let theirs = run.origin.as_ref().is_none_or(|origin| !origin.is_own_fio());
+    let is_of_fio = run.origin.as_ref().is_none_or(|origin| !origin.is_own_fio());
     let latencies =
         run.metrics.iter().any(|m| m.key().statistic.is_some_and(|s| s.quantile().is_some()));
-    if theirs && latencies {
+    if is_of_fio && latencies {
         note(run, FindingKind::FioClat, "latencies are fio's clat: from submission to completion");
     }
     if run.metrics.iter().any(|m| m.key().kind() == "mixed-read") {

@@ -157,10 +157,10 @@ pub(crate) fn put_quantiles(
 ) {
     for statistic in [Statistic::P50, Statistic::P99, Statistic::P999] {
         let Some(share) = statistic.quantile() else { continue };
-        let listed = percentiles.iter().find(|(q, _)| (q - share).abs() < 1e-9);
-        let Some((_, ns)) = listed else { continue };
-        let beyond = operations.map(|n| n as f64 * (1.0 - share));
-        if beyond.is_none_or(|beyond| beyond + 1e-6 >= SAMPLES_BEYOND) {
+        let percentile = percentiles.iter().find(|(q, _)| (q - share).abs() < 1e-9);
+        let Some((_, ns)) = percentile else { continue };
+        let samples_beyond = operations.map(|n| n as f64 * (1.0 - share));
+        if samples_beyond.is_none_or(|samples_beyond| samples_beyond + 1e-6 >= SAMPLES_BEYOND) {
             put(run, key.clone().with(statistic), Unit::Nanoseconds, *ns);
         }
     }

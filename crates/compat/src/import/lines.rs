@@ -121,8 +121,8 @@ impl<'a> Lines<'a> {
 
     /// The line `back` lines before the current one.
     pub fn before(&self, back: usize) -> Option<&'a str> {
-        let from = self.at.saturating_sub(FOREIGN);
-        let mut earlier = (from..self.at).rev().filter_map(|at| self.line(at));
+        let first = self.at.saturating_sub(FOREIGN);
+        let mut earlier = (first..self.at).rev().filter_map(|at| self.line(at));
         earlier.nth(back.checked_sub(1)?)
     }
 

@@ -221,9 +221,9 @@ fn listed(
     while let Some(line) = lines.peek() {
         if line.trim().is_empty() {
             lines.next();
-        } else if let Some((within, end)) = wrapped(&lines, formats, nested)? {
+        } else if let Some((inner_results, end)) = wrapped(&lines, formats, nested)? {
             // A whole object on one line may look like a line of its text.
-            results.extend(within);
+            results.extend(inner_results);
             lines = end;
         } else if let Some((runs, view, end)) = result(&lines, formats, &dress)? {
             results.extend(runs);
@@ -321,8 +321,9 @@ fn measured(runs: Vec<Run>, lines: &Lines<'_>) -> Result<Vec<Run>, ImportError> 
             Err(lines.wrong_at(lines.number(), "the result that begins here has no figures"))
         }
         Some(run) => {
-            let why = format!("the result that begins here has no figures: {}", run.errors[0].kind);
-            Err(lines.wrong_at(lines.number(), why))
+            let text =
+                format!("the result that begins here has no figures: {}", run.errors[0].kind);
+            Err(lines.wrong_at(lines.number(), text))
         }
         None => Ok(runs),
     }
@@ -352,11 +353,11 @@ fn share_title(section: &mut [Listed]) {
 /// the number of the text's first line in its file.
 pub fn nothing(text: &str, line: usize, only: Option<&Format>) -> ImportError {
     let number = text.lines().position(|line| !line.trim().is_empty());
-    let why = match only {
+    let reason = match only {
         Some(format) => format!("no result of {} from this line on", format.name),
         None => "no result of a known tool from this line on".to_string(),
     };
-    Lines::new(text, line).wrong_at(line + number.unwrap_or(0), why)
+    Lines::new(text, line).wrong_at(line + number.unwrap_or(0), reason)
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {

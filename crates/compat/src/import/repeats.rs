@@ -80,19 +80,19 @@ fn continues(before: &Run, run: &Run) -> bool {
 /// Whether rates of the same unit and the longest latencies are equal within the digits that fio
 /// prints, in order, of which terse output has the fewest: whole microseconds.
 fn have_equal_figures(before: &Run, run: &Run) -> bool {
-    let [one, other] = [before, run].map(|run| {
+    let [first, other] = [before, run].map(|run| {
         let rates = run.metrics.iter().filter(|m| m.key().statistic.is_none());
         rates.filter_map(|m| Some((m.unit, m.value?))).collect::<Vec<_>>()
     });
-    let are_rates_equal = one.len() == other.len()
-        && one.iter().zip(&other).all(|((unit, a), (other, b))| {
+    let are_rates_equal = first.len() == other.len()
+        && first.iter().zip(&other).all(|((unit, a), (other, b))| {
             unit != other || (a - b).abs() <= 1.0 + 0.02 * a.max(*b)
         });
-    let [one, other] = [before, run].map(|run| {
+    let [first, other] = [before, run].map(|run| {
         let maxima = run.metrics.iter().filter(|m| m.key().statistic == Some(Statistic::Max));
         maxima.filter_map(|m| m.value).collect::<Vec<_>>()
     });
     are_rates_equal
-        && one.len() == other.len()
-        && one.iter().zip(&other).all(|(a, b)| (a - b).abs() <= 1e3 + 0.001 * a.max(*b))
+        && first.len() == other.len()
+        && first.iter().zip(&other).all(|(a, b)| (a - b).abs() <= 1e3 + 0.001 * a.max(*b))
 }

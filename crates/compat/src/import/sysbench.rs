@@ -70,8 +70,8 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     }
     body.enter(&mut run);
     if run.metrics.is_empty() {
-        let why = "sysbench's output ends before its figures, or is not of fileio";
-        return Err(lines.wrong_at(begin, why));
+        let text = "sysbench's output ends before its figures, or is not of fileio";
+        return Err(lines.wrong_at(begin, text));
     }
     Ok(vec![run])
 }

@@ -100,9 +100,9 @@ fn parts(prefix: &str) -> Vec<DressPart> {
 
 /// Whether the lines next to a line wear a dress whose digits do not go down from line to line.
 fn is_shared(dress: &Dress, line: &str, before: &[&str], after: &[&str]) -> bool {
-    let Some(here) = numbers(dress, line) else { return false };
+    let Some(own_numbers) = numbers(dress, line) else { return false };
     let climb = |lines: &[&str], is_after: bool| {
-        let mut previous = here.clone();
+        let mut previous = own_numbers.clone();
         let worn = lines.iter().take_while(|line| {
             let current = numbers(dress, line);
             let is_next = current

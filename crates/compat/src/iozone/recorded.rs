@@ -8,15 +8,15 @@ pub(crate) fn letters(command: &str) -> Vec<(char, &str)> {
     let mut letters = Vec::new();
     let mut words = command.split_whitespace();
     while let Some(word) = words.next() {
-        let Some(joined) = word.strip_prefix('-').filter(|word| !word.starts_with('+')) else {
+        let Some(options) = word.strip_prefix('-').filter(|word| !word.starts_with('+')) else {
             continue;
         };
-        for (at, letter) in joined.char_indices() {
+        for (at, letter) in options.char_indices() {
             if !takes_value(letter) {
                 letters.push((letter, ""));
                 continue;
             }
-            let value = &joined[at + letter.len_utf8()..];
+            let value = &options[at + letter.len_utf8()..];
             let value = if value.is_empty() { words.next().unwrap_or_default() } else { value };
             letters.push((letter, value));
             break;

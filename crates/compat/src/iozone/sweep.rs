@@ -86,12 +86,14 @@ fn doubling(
     range: [Option<u64>; 2],
     usual: [u64; 2],
 ) -> Result<Vec<u64>, IozoneError> {
-    let [from, to] = [range[0].unwrap_or(usual[0]), range[1].unwrap_or(usual[1])];
-    if from > to {
-        return Err(IozoneError::new(format!("{options}: nothing between {from} and {to} bytes")));
+    let [least, most] = [range[0].unwrap_or(usual[0]), range[1].unwrap_or(usual[1])];
+    if least > most {
+        return Err(IozoneError::new(format!(
+            "{options}: nothing between {least} and {most} bytes"
+        )));
     }
-    Ok(std::iter::successors(Some(from), |size| size.checked_mul(2))
-        .take_while(|size| *size <= to)
+    Ok(std::iter::successors(Some(least), |size| size.checked_mul(2))
+        .take_while(|size| *size <= most)
         .collect())
 }
 

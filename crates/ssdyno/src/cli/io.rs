@@ -149,7 +149,7 @@ pub struct PlaceArgs {
 
 impl From<&IoArgs> for Io {
     fn from(args: &IoArgs) -> Io {
-        let IoArgs { ops, flight, end, place, on } = args;
+        let IoArgs { ops, flight, end, place, on: target } = args;
         Io {
             rw: ops.rw,
             mix: ops.mix,
@@ -169,14 +169,14 @@ impl From<&IoArgs> for Io {
             coverage: end.coverage,
             ops: end.ops,
             offset: place.offset,
-            size: on.measure.size,
+            size: target.measure.size,
             shift: place.shift,
             stride: place.stride,
             backwards: place.backwards,
             repeats: place.repeats,
             zipf: place.zipf,
             hot: place.hot.clone(),
-            seed: on.measure.instrument.content_seed(),
+            seed: target.measure.instrument.content_seed(),
         }
     }
 }

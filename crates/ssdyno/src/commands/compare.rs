@@ -63,11 +63,11 @@ fn sides(args: &CompareArgs) -> Result<(Vec<String>, Vec<Side>)> {
         None => groups.into_iter().map(|runs| (String::new(), runs)).collect(),
     };
     if groups.len() < 2 {
-        let why = match &args.by {
+        let text = match &args.by {
             Some(by) => format!("all of these runs have the same {by}"),
             None => "one group of runs: name two or more, as in 'compare 12 15'".to_string(),
         };
-        return Err(Failure::new(USAGE, why));
+        return Err(Failure::new(USAGE, text));
     }
     let mut runs = groups.iter().flat_map(|(_, runs)| runs);
     let needs_store = runs.any(|run| !published::is_published(run));

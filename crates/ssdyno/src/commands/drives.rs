@@ -94,8 +94,8 @@ fn descriptions(drives: &[VirtualDrive], style: &Style) -> String {
     let entries = drives.iter().map(|drive| {
         let name = style.paint(Ink::Strong, &drive.name);
         let (size, link) = (units::decimal(drive.bytes), drive.links.join(" + "));
-        let about = screen::wrap(&drive.about, style.columns().saturating_sub(INDENT.len()));
-        format!("{name}  {size}  {link}{INDENT}{}\n", about.replace('\n', INDENT))
+        let text = screen::wrap(&drive.about, style.columns().saturating_sub(INDENT.len()));
+        format!("{name}  {size}  {link}{INDENT}{}\n", text.replace('\n', INDENT))
     });
     entries.collect()
 }
@@ -130,8 +130,8 @@ fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
     table.heading(["figure", "value", "from", "source"]);
     figures.iter().for_each(|figure| table.row(row(figure)));
     let title = style.paint(Ink::Strong, &format!("{name}   {model}"));
-    let about = screen::wrap(&about, style.width.min(90));
-    Ok(format!("{title}\n{about}\n\n{}", table.render(style)))
+    let text = screen::wrap(&about, style.width.min(90));
+    Ok(format!("{title}\n{text}\n\n{}", table.render(style)))
 }
 
 fn row(figure: &FigureLine) -> [TableCell; 4] {

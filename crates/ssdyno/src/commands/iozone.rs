@@ -145,8 +145,8 @@ fn beside(command: &IozoneCommand, run: &Run) -> String {
     }
     let width = screen::style().width.min(100);
     // The figures of a failed run need no comment; the error follows.
-    let judged = run.ending() != Ending::Failed;
-    for verdict in run.verdicts.iter().filter(|_| judged) {
+    let is_judged = run.ending() != Ending::Failed;
+    for verdict in run.verdicts.iter().filter(|_| is_judged) {
         text += &(screen::wrap(&format!("{}: {}", verdict.kind, verdict.text), width) + "\n");
     }
     for warning in run.warnings.iter().filter(|w| w.level > Level::Note) {

@@ -12,14 +12,14 @@ use crate::{present, screen};
 
 /// Lists the methods, or shows one in full.
 pub fn run(args: &MethodsArgs) -> Result {
-    let chosen: Vec<&MethodInfo> = match &args.name {
+    let methods: Vec<&MethodInfo> = match &args.name {
         Some(name) => vec![work::description(name)?],
         None => work::methods().collect(),
     };
     let text = match (args.json, &args.name) {
-        (true, _) => json(&chosen)?,
-        (false, Some(_)) => chosen.iter().map(|info| in_full(info)).collect(),
-        (false, None) => table(&chosen),
+        (true, _) => json(&methods)?,
+        (false, Some(_)) => methods.iter().map(|info| in_full(info)).collect(),
+        (false, None) => table(&methods),
     };
     present::done(&text)
 }
@@ -49,10 +49,10 @@ fn table(methods: &[&MethodInfo]) -> String {
 
 fn in_full(info: &MethodInfo) -> String {
     let width = screen::style().width.min(90);
-    let about = screen::wrap(info.about, width);
+    let text = screen::wrap(info.about, width);
     let metrics: String = info.metrics().map(|metric| in_words(metric, width)).collect();
     format!(
-        "{} - {}\n\n{about}\n\nsafety   {}\nwrites   {}\ntime     {}\n\n{}metrics\n{metrics}",
+        "{} - {}\n\n{text}\n\nsafety   {}\nwrites   {}\ntime     {}\n\n{}metrics\n{metrics}",
         info.name,
         info.summary,
         info.safety.name(),

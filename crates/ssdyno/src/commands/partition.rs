@@ -150,9 +150,9 @@ fn left_free(bytes: u64, end: u64, sector_bytes: u32) -> String {
         return String::new();
     }
     let addressable = u64::from(u32::MAX) * u64::from(sector_bytes);
-    let beyond = addressable.saturating_sub(end) < WORTH_A_LINE;
-    let why = if beyond { ": an MBR cannot address it" } else { "" };
-    format!("  {} at the end stays free{why}\n", units::binary(rest))
+    let is_unreachable = addressable.saturating_sub(end) < WORTH_A_LINE;
+    let reason = if is_unreachable { ": an MBR cannot address it" } else { "" };
+    format!("  {} at the end stays free{reason}\n", units::binary(rest))
 }
 
 #[cfg(test)]

@@ -32,9 +32,9 @@ pub fn run(file: &str, args: &RunArgs) -> Result {
         let text = "a protocol takes one target at a time";
         return Err(Failure::new(USAGE, text).advise("one `ssdyno run` for each target"));
     };
-    let (resume, others): (Vec<_>, Vec<_>) =
+    let (resume, options): (Vec<_>, Vec<_>) =
         args.own.typed.iter().partition(|(name, _)| name == RESUME);
-    if !others.is_empty() {
+    if !options.is_empty() {
         let text = "method options belong in the protocol file";
         return Err(Failure::new(USAGE, text).advise("options = { ... } in its steps"));
     }

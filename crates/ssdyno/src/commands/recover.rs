@@ -25,9 +25,9 @@ pub fn run(args: &RecoverArgs) -> Result {
         owner: journal_of.clone(),
     };
     // This comes first, because the drive of a journal can be one of them.
-    let returned = recovery.give_back();
+    let drives = recovery.give_back();
     if !json {
-        returned.iter().try_for_each(|drive| present::print(&way(drive)))?;
+        drives.iter().try_for_each(|drive| present::print(&way(drive)))?;
     }
     let mut watcher = RecoveryScreen {
         bar: live::message_bar(),
@@ -40,12 +40,10 @@ pub fn run(args: &RecoverArgs) -> Result {
     let results = results?;
     watcher.printed?;
     if *json {
-        let lines = returned
-            .iter()
-            .map(RecoveryLine::Drive)
-            .chain(results.iter().map(RecoveryLine::Journal));
+        let lines =
+            drives.iter().map(RecoveryLine::Drive).chain(results.iter().map(RecoveryLine::Journal));
         present::print(&present::json(&lines.collect::<Vec<_>>())?)?;
-    } else if results.is_empty() && returned.is_empty() {
+    } else if results.is_empty() && drives.is_empty() {
         let directory = recovery.directory()?;
         let absence =
             device.as_ref().map_or("no journals".into(), |d| format!("no journal of {d}"));
@@ -56,7 +54,7 @@ pub fn run(args: &RecoverArgs) -> Result {
     }
     mention_elsewhere(&recovery);
     let is_recovered = results.iter().all(|result| result.closed)
-        && returned.iter().all(|drive| drive.failed.is_none());
+        && drives.iter().all(|drive| drive.failed.is_none());
     Ok(if is_recovered { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 

@@ -62,9 +62,9 @@ pub fn carry_out(
     let interrupt = interrupted.flag();
     let live = live.with_interrupt(interrupt);
     let bar = live.bar();
-    let begun = planned.begin(Relay::start(live, interrupt), interrupt)?;
-    announce(begun.number());
-    let recorded = begun.run(interrupt);
+    let run = planned.begin(Relay::start(live, interrupt), interrupt)?;
+    announce(run.number());
+    let recorded = run.run(interrupt);
     present::report_unkept(&recorded);
     let _limit = interrupt::OutputLimit::begin();
     bar.finish_and_clear();

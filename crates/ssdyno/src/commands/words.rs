@@ -28,17 +28,17 @@ pub fn split(
     words: &[String],
     mut ours: impl FnMut(&mut OptionWord<'_, '_>) -> Result<bool>,
 ) -> Result<Vec<String>> {
-    let (mut words, mut others) = (words.iter(), Vec::new());
+    let (mut words, mut remaining) = (words.iter(), Vec::new());
     while let Some(word) = words.next() {
-        let (name, joined) = match word.split_once('=') {
+        let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        if !ours(&mut OptionWord { name, joined, rest: &mut words })? {
-            others.push(word.clone());
+        if !ours(&mut OptionWord { name, joined: value, rest: &mut words })? {
+            remaining.push(word.clone());
         }
     }
-    Ok(others)
+    Ok(remaining)
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ const SITTING: &str =
 /// Measures two targets in turns and shows the conclusion.
 pub fn run(args: &CompareArgs, method: &str) -> Result {
     let [a, b] = args.runs.as_slice() else {
-        let why = format!("-m takes two targets, not {}", args.runs.len());
-        return Err(Failure::new(USAGE, why).advise("ssdyno compare -m quick /mnt/a /mnt/b"));
+        let text = format!("-m takes two targets, not {}", args.runs.len());
+        return Err(Failure::new(USAGE, text).advise("ssdyno compare -m quick /mnt/a /mnt/b"));
     };
     let (size, time) = (args.live.size, args.live.time);
     let options = Options { size, time, ..Options::default() };

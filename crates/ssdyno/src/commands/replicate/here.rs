@@ -27,14 +27,14 @@ pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) 
     let steps = document.steps_for(name, &target, args.only.as_deref())?;
     let request = Request { target, ..super::request(String::new(), args) };
     let runner = StepRunner { request, args, seen: super::output(args) };
-    let (mut done, mut left_out, mut ended) = (Vec::new(), Vec::new(), Ok(()));
+    let (mut steps_done, mut left_out, mut ended) = (Vec::new(), Vec::new(), Ok(()));
     for step in steps {
         match runner.step(step)? {
             StepOutcome::Planned => {}
             StepOutcome::LeftOut(why) => left_out.push(format!("{}: {why}", step.id)),
             StepOutcome::Ran(mut recorded) => {
                 ended = std::mem::replace(&mut recorded.ended, Ok(()));
-                done.push(Done { step: step.id.clone(), recorded: *recorded });
+                steps_done.push(Done { step: step.id.clone(), recorded: *recorded });
             }
         }
         if ended.is_err() {
@@ -45,7 +45,7 @@ pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) 
         left_out.iter().for_each(|text| screen::say(&format!("left out: {text}")));
         return Ok(ExitCode::SUCCESS);
     }
-    conclude(name, document, &runner, (done, left_out, ended))
+    conclude(name, document, &runner, (steps_done, left_out, ended))
 }
 
 type StepResults = (Vec<Done>, Vec<String>, lab::Result<()>);
@@ -56,18 +56,19 @@ fn conclude(
     runner: &StepRunner<'_>,
     results: StepResults,
 ) -> Result {
-    let (done, left_out, ended) = results;
+    let (steps_done, left_out, ended) = results;
     let target = &runner.request.target.spec;
-    let beside = OwnDriveSteps { name, document, target, done: &done, left_out: &left_out };
+    let own_steps =
+        OwnDriveSteps { name, document, target, done: &steps_done, left_out: &left_out };
     let text = if runner.args.json {
-        present::json(&beside.json())?
+        present::json(&own_steps.json())?
     } else {
-        report::replication::beside(&beside.view(), &screen::style())
+        report::replication::beside(&own_steps.view(), &screen::style())
     };
     present::print(&text)?;
     ended?;
     let mut code = ExitCode::SUCCESS;
-    for Done { recorded, .. } in done {
+    for Done { recorded, .. } in steps_done {
         recorded.kept.map_err(Failure::reported)?;
         if code == ExitCode::SUCCESS {
             code = present::exit_code(&recorded.run);
@@ -112,8 +113,8 @@ impl StepRunner<'_> {
     }
 
     fn fio(&self, words: &str) -> Result<StepOutcome> {
-        let here = &self.args.here;
-        let jobs = here::Jobs::parse(words, &self.request.target, here.time, !here.dry_run)?;
+        let options = &self.args.here;
+        let jobs = here::Jobs::parse(words, &self.request.target, options.time, !options.dry_run)?;
         if !jobs.permitted {
             return Ok(StepOutcome::LeftOut("it writes, and the target may only be read"));
         }
@@ -121,7 +122,7 @@ impl StepRunner<'_> {
         let request = lab::fio::Request {
             jobs: plan,
             permissions: Permissions {
-                destroy: here.destroy.iter().cloned().collect(),
+                destroy: options.destroy.iter().cloned().collect(),
                 ..Permissions::default()
             },
             store: self.request.store.clone(),
@@ -129,7 +130,7 @@ impl StepRunner<'_> {
         };
         let (mut laying_out, mut results) = (|_: &Path, _| {}, None);
         let planned = request.plan(&mut laying_out, &mut results)?;
-        if here.dry_run {
+        if options.dry_run {
             fio_command::show_plan(&planned)?;
             return Ok(StepOutcome::Planned);
         }

@@ -30,10 +30,10 @@ pub fn run(args: &ReplicateArgs) -> Result {
         emit::check(path, None).map_err(|e| Failure::cannot_write(path, &e))?;
     }
     let runs = experiments(&document, args)?;
-    let repeated = Repeated::new(name, &document, &runs);
-    let view = repeated.view()?;
+    let replication_run = Repeated::new(name, &document, &runs);
+    let view = replication_run.view()?;
     let text = if args.json {
-        present::json(&repeated.json()?)?
+        present::json(&replication_run.json()?)?
     } else {
         replication::text(&view, &screen::uncut())
     };
@@ -45,7 +45,7 @@ pub fn run(args: &ReplicateArgs) -> Result {
         emit::renew(&path, page).map_err(|e| Failure::cannot_write(&path, &e))?;
         screen::say(&format!("page     {}", path.display()));
     }
-    Ok(if repeated.met() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+    Ok(if replication_run.met() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
 /// The path for a document's page in the directory of reports, which is created.
