@@ -106,11 +106,11 @@ fn noise(logs: &[f64]) -> f64 {
 fn clipped(logs: &[f64], most: f64) -> Vec<f64> {
     let half = NEIGHBOURS / 2;
     let neighbours = |i: usize| &logs[i.saturating_sub(half)..(i + half + 1).min(logs.len())];
-    let clip = |(i, value): (usize, &f64)| {
+    let clipped = logs.iter().enumerate().map(|(i, value)| {
         let middle = median(neighbours(i).to_vec());
         value.clamp(middle - most, middle + most)
-    };
-    logs.iter().enumerate().map(clip).collect()
+    });
+    clipped.collect()
 }
 
 /// The median: the mean of the middle two of an even number, 0 for no values.
@@ -176,8 +176,7 @@ fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
             }
         }
         // PELT's pruning: a start that costs more even without the penalty never wins later.
-        let young = |s: usize| s + LEAST > end;
-        starts.retain(|&s| young(s) || best[s] + costs.cost(s, end) <= best[end]);
+        starts.retain(|&s| s + LEAST > end || best[s] + costs.cost(s, end) <= best[end]);
         starts.push(end);
     }
     let mut bounds = vec![n];
@@ -205,10 +204,9 @@ fn join_edges(costs: &Costs, bounds: &mut Vec<usize>) {
 
 /// Removes the smallest steps until all reach [`MERGE_BELOW`].
 fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
-    let step = |b: &[usize]| (costs.mean(b[0], b[1]) - costs.mean(b[1], b[2])).abs();
     loop {
-        let steps = bounds.windows(3).map(step).enumerate();
-        let smallest = steps.min_by(|a, b| a.1.total_cmp(&b.1));
+        let steps = bounds.windows(3).map(|b| costs.mean(b[0], b[1]) - costs.mean(b[1], b[2]));
+        let smallest = steps.map(f64::abs).enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
         match smallest {
             Some((i, size)) if size < libm::log1p(MERGE_BELOW) => bounds.remove(i + 1),
             _ => return,

@@ -86,13 +86,13 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
 /// Number of pairs needed to detect a relative difference in one quantity four times out of five,
 /// if runs vary by `cv`; `None` if the last look has too few.
 pub fn pairs_for(difference: f64, cv: f64) -> Option<u32> {
-    let detects = |n: &&usize| {
+    let detecting = LOOKS.iter().find(|n| {
         let (n, freedom) = (**n as f64, (**n - 1) as f64);
         let error = cv * (2.0 / n).sqrt();
         let t = t_quantile(1.0 - n * DIFFERENT / 2.0, freedom) + t_quantile(0.8, freedom);
         t * error <= libm::log1p(difference)
-    };
-    LOOKS.iter().find(detects).map(|n| *n as u32)
+    });
+    detecting.map(|n| *n as u32)
 }
 
 #[cfg(test)]

@@ -59,8 +59,9 @@ pub struct Period {
 /// Returns the period of the streams, if it is significant and its high values stand out by at
 /// least `least`.
 pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
-    let level = |s: &Stream| Stream { first: s.first, values: above_level(&s.values) };
-    let streams: Vec<Stream> = streams.iter().map(level).collect();
+    let levelled =
+        streams.iter().map(|s| Stream { first: s.first, values: above_level(&s.values) });
+    let streams: Vec<Stream> = levelled.collect();
     let longest = streams.iter().map(|s| s.values.len()).min()? / CYCLES_MIN;
     let values: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
     let distances: Vec<f64> = values.iter().map(|value| value.abs()).collect();
@@ -118,14 +119,14 @@ fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
     let count = streams.iter().map(Vec::len).sum::<usize>() as f64;
     let mean = streams.iter().flatten().sum::<f64>() / count;
     let variance = streams.iter().flatten().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
-    let correlation = |lag: usize| {
+    let correlations = (PERIOD_MIN..=longest).map(|lag| {
         let pairs = streams.iter().flat_map(|s| s.iter().zip(&s[lag..]));
         let add =
             |(sum, n): (f64, f64), (a, b): (&f64, &f64)| (sum + (a - mean) * (b - mean), n + 1.0);
         let (sum, n) = pairs.fold((0.0, 0.0), add);
         sum / n / variance
-    };
-    let correlations: Vec<f64> = (PERIOD_MIN..=longest).map(correlation).collect();
+    });
+    let correlations: Vec<f64> = correlations.collect();
     let common = quantile(&correlations, 0.5);
     let highest = correlations.iter().copied().max_by(f64::total_cmp)? - common;
     let bound = (ERRORS / count.sqrt()).max(FUNDAMENTAL * highest);

@@ -443,8 +443,11 @@ impl State {
 
     /// Determines the time at which a command is executed, and its fault.
     fn accept(&mut self, mut command: Fetched) {
-        let same = |event: &Event| matches!(event, Event::Command(c) if (c.sq, c.cid) == (command.sq, command.cid));
-        if self.due.values().any(same) {
+        let is_known = self.due.values().any(|event| match event {
+            Event::Command(other) => (other.sq, other.cid) == (command.sq, command.cid),
+            _ => false,
+        });
+        if is_known {
             self.counters.violations += 1;
         }
         if command.sq == 0 {

@@ -73,8 +73,7 @@ pub fn controls_display(c: char) -> bool {
 
 /// A word, quoted if a shell might split or interpret it.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_alphanumeric() || "-_./:=,%@+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:=,%@+".contains(c)) {
         Cow::Borrowed(word)
     } else {
         Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))

@@ -65,8 +65,9 @@ pub(crate) fn checksum16(sum: u16, bytes: impl Iterator<Item = u8>) -> u16 {
 
 /// Adds a sector of the boot region to its checksum, which excludes the flags and the percentage.
 pub(crate) fn boot_sum(sum: u32, number: u64, sector: &[u8]) -> u32 {
-    let left_out = |at: usize| number == 0 && matches!(at, 106 | 107 | 112);
-    checksum32(sum, sector.iter().enumerate().filter(|(at, _)| !left_out(*at)).map(|(_, b)| *b))
+    let counted = sector.iter().enumerate();
+    let counted = counted.filter(|(at, _)| number != 0 || !matches!(at, 106 | 107 | 112));
+    checksum32(sum, counted.map(|(_, byte)| *byte))
 }
 
 /// Builds sector `number` of the boot region, except the checksum sector.

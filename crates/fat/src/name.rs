@@ -15,8 +15,8 @@ impl Name {
     /// part is empty, too long or contains other characters.
     pub fn new(stem: &str, extension: &str) -> Option<Name> {
         let good = |part: &str, most: usize| {
-            let alphanumeric = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
-            (1..=most).contains(&part.len()) && part.bytes().all(alphanumeric)
+            (1..=most).contains(&part.len())
+                && part.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
         };
         if !good(stem, 8) || !good(extension, 3) {
             return None;

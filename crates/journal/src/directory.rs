@@ -218,8 +218,8 @@ impl JournalDir {
     /// Checks that no journal in the home of another account has blocks of this drive. One that
     /// belongs to another user is only reported; see `homes.rs`.
     fn check_others(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
-        let blocks = |left: &ElsewhereLeft| left.is_ours && left.drive.overlaps(key);
-        let other = self.left_elsewhere().into_iter().find(blocks);
+        let other =
+            self.left_elsewhere().into_iter().find(|left| left.is_ours && left.drive.overlaps(key));
         let drive = drive.to_string();
         other.map_or(Ok(()), |other| Err(JournalError::OtherHome { drive, left: Box::new(other) }))
     }

@@ -55,9 +55,9 @@ fn rank(tile: &Tile, answer: &Answer, spec: &DriveSpec, lines: &[FigureLine]) ->
     let determines = |key: &str| {
         if by_link { key.starts_with("link.") && key.ends_with(".bus") } else { key == program }
     };
-    let known = |line: &FigureLine| RANKS.iter().position(|rank| *rank == line.from);
     let ranks = lines.iter().filter(|line| determines(&line.key));
-    ranks.map(|line| known(line).unwrap_or(0)).min().unwrap_or(0)
+    let ranks = ranks.map(|line| RANKS.iter().position(|rank| *rank == line.from).unwrap_or(0));
+    ranks.min().unwrap_or(0)
 }
 
 fn is_main_sequential_write(metric: &str) -> bool {

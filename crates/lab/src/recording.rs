@@ -209,11 +209,11 @@ impl Recording {
 
     fn append(&mut self, workload: &str, replicate: u32, start_ns: u64, interval: &Interval) {
         let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-        let rate = |n: u64| (!interval.stood_still).then_some(n as f64 / seconds);
         let mut values = vec![];
         for (side, name) in ["read", "write"].into_iter().enumerate() {
             if interval.ops[side] > 0 {
-                values.push((name, Unit::BytesPerSecond, rate(interval.bytes[side])));
+                let rate = interval.bytes[side] as f64 / seconds;
+                values.push((name, Unit::BytesPerSecond, (!interval.stood_still).then_some(rate)));
             }
         }
         if interval.temperature_c.is_some() {

@@ -89,8 +89,9 @@ impl HealthLog {
     /// The active critical warnings, in words.
     pub fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let critical = self.critical;
-        let raised = move |(bit, _): &(usize, &str)| critical & (1 << bit) != 0;
-        WARNINGS.iter().copied().enumerate().filter(raised).map(|(_, words)| words)
+        let raised =
+            WARNINGS.iter().copied().enumerate().filter(move |(bit, _)| critical & (1 << bit) != 0);
+        raised.map(|(_, words)| words)
     }
 }
 

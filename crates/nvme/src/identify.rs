@@ -193,8 +193,9 @@ impl Namespace {
 
     /// Index of the fastest format with this block size and no metadata.
     pub fn format_of(&self, block_bytes: u32) -> Option<u8> {
-        let fits = |f: &BlockFormat| f.block_bytes == block_bytes && f.metadata_bytes == 0;
-        self.formats().filter(fits).min_by_key(|f| f.performance).map(|f| f.index)
+        let fitting =
+            self.formats().filter(|f| f.block_bytes == block_bytes && f.metadata_bytes == 0);
+        fitting.min_by_key(|f| f.performance).map(|f| f.index)
     }
 }
 

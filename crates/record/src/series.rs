@@ -82,8 +82,8 @@ impl Series {
     }
 
     fn add_extremes(&mut self) {
-        let whole = |c: &&Column| c.unit == Unit::BytesPerSecond && !c.is_extreme();
-        let rates: Vec<Column> = self.columns.iter().filter(whole).cloned().collect();
+        let rates = self.columns.iter().filter(|c| c.unit == Unit::BytesPerSecond);
+        let rates: Vec<Column> = rates.filter(|c| !c.is_extreme()).cloned().collect();
         for rate in rates {
             for end in [LOW, HIGH] {
                 let name = format!("{}{end}", rate.name);

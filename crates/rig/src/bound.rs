@@ -133,11 +133,13 @@ fn absorbed(w: &Workload, target: &TargetInfo, seconds: f64) -> f64 {
 
 /// Operations due within a time, if there is a schedule.
 fn paced(w: &Workload, seconds: f64) -> Option<f64> {
-    let random = |mean: f64| mean + DEVIATIONS * mean.sqrt() + 1.0;
     match w.pacing {
         Pacing::Closed | Pacing::Source | Pacing::OnOff { rate: None, .. } => None,
         Pacing::Fixed { rate } => Some(rate * seconds + 1.0),
-        Pacing::Poisson { rate } => Some(random(rate * seconds)),
+        Pacing::Poisson { rate } => {
+            let mean = rate * seconds;
+            Some(mean + DEVIATIONS * mean.sqrt() + 1.0)
+        }
         Pacing::OnOff { on_ns, off_ns, rate: Some(rate) } => {
             let (on_s, off_s) = (on_ns as f64 / 1e9, off_ns as f64 / 1e9);
             let bursts = (seconds / (on_s + off_s)).floor();

@@ -48,8 +48,8 @@ impl Job {
 
     /// A workload as one job with its own streams.
     pub fn from_workload(workload: &Workload) -> Job {
-        let stream = |lane| Box::new(OpStream::new(workload, lane)) as Box<dyn Source>;
-        let sources = (0..workload.jobs).map(stream).collect();
+        let streams = (0..workload.jobs).map(|lane| OpStream::new(workload, lane));
+        let sources = streams.map(|stream| Box::new(stream) as Box<dyn Source>).collect();
         Job { sources, ..Job::new(workload.clone(), Box::new(OpStream::new(workload, 0))) }
     }
 

@@ -55,8 +55,7 @@ pub(crate) fn unpack_onto(series: &mut Series, points: usize, data: &[u8]) -> Re
         let name = packed.text()?;
         let unit = Unit::named(packed.text()?);
         let planes = packed.take(8 * points)?;
-        let byte = |i: usize, plane: usize| planes[plane * points + i];
-        let value = |i| f64::from_le_bytes(std::array::from_fn(|plane| byte(i, plane)));
+        let value = |i| f64::from_le_bytes(std::array::from_fn(|plane| planes[plane * points + i]));
         if (0..points).any(|i| value(i).is_infinite()) {
             return Err(Torn::new(format_args!("{name}: a non-finite value")));
         }

@@ -160,11 +160,11 @@ impl Store {
     /// Stores one interval of a run begun by this process. Points are written about once a second;
     /// if that fails, they are kept and written a second later.
     pub fn append(&mut self, number: i64, point: &Point<'_>) -> Result<(), StoreError> {
-        let not_found = || StoreError::NoSuchRun(number.to_string());
-        if self.begun.get_mut(&number).ok_or_else(not_found)?.push(point) {
-            self.flush(number)?;
+        match self.begun.get_mut(&number).map(|live| live.push(point)) {
+            Some(true) => self.flush(number),
+            Some(false) => Ok(()),
+            None => Err(StoreError::NoSuchRun(number.to_string())),
         }
-        Ok(())
     }
 
     /// Writes the points still waiting after [`Store::append`].
@@ -335,8 +335,9 @@ impl Store {
             // A drive's serial numbers are removed with its last run.
             tx.execute("DELETE FROM place WHERE id NOT IN (SELECT place FROM run)", []).map(drop)
         })?;
-        let return_pages = || file::return_free_pages(&self.conn);
-        act(self.owner, &self.path, || return_pages().map_err(|e| StoreError::sql(&self.path, e)))
+        act(self.owner, &self.path, || {
+            file::return_free_pages(&self.conn).map_err(|e| StoreError::sql(&self.path, e))
+        })
     }
 
     fn stored(&self, number: i64) -> Result<Stored, StoreError> {

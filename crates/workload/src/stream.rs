@@ -154,8 +154,9 @@ impl OpStream {
         match (&self.kinds, &self.sizes, &self.trace, &self.flush) {
             (&Kinds::Only(kind), &Sizes::Fixed(bytes), None, None) if kind != OpKind::Flush => {
                 out.reserve(count);
-                let take = |offset| out.push(Op { kind, offset, bytes });
-                self.addresses.next_many(bytes, &mut self.rng, count, take);
+                self.addresses.next_many(bytes, &mut self.rng, count, |offset| {
+                    out.push(Op { kind, offset, bytes })
+                });
                 true
             }
             _ => false,

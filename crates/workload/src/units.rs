@@ -118,8 +118,7 @@ pub fn latency(ns: f64) -> String {
         return format!("-{}", latency(-ns));
     }
     let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    let fits = |scale: f64| ns / scale < 999.5;
-    let (unit, scale) = units.into_iter().find(|u| fits(u.1)).unwrap_or(units[3]);
+    let (unit, scale) = units.into_iter().find(|u| ns / u.1 < 999.5).unwrap_or(units[3]);
     if scale == 1.0 { format!("{ns:.0} ns") } else { format!("{} {unit}", significant(ns / scale)) }
 }
 

@@ -58,8 +58,8 @@ pub(super) fn report(query: &mut Query<'_>, commands: bool) {
 /// later. Only files readable by every user count. Values obtained with commands are listed
 /// separately.
 fn report_names(query: &mut Query<'_>, serial: Option<String>, name: Option<String>) {
-    let is_public = |page: &str| query.disk.dir.join("device").join(page).exists();
-    if is_public("vpd_pg83") && query.id.hardware_id.is_none() {
+    let is_public = query.disk.dir.join("device/vpd_pg83").exists();
+    if is_public && query.id.hardware_id.is_none() {
         query.id.hardware_id.clone_from(&name);
     }
     let values = [

@@ -15,8 +15,7 @@ impl Check<'_> {
         let boot = sector.get(drive, 0)?;
         let backup = copy.get(drive, fat32::BACKUP_SECTOR)?;
         // Only the first copy has the dirty bit.
-        let differs = |(at, (a, b)): (usize, (&u8, &u8))| at != fat32::DIRTY_AT && a != b;
-        if boot.iter().zip(backup).enumerate().any(differs) {
+        if boot.iter().zip(backup).enumerate().any(|(at, (a, b))| at != fat32::DIRTY_AT && a != b) {
             self.report(Problem::BackupDiffers);
         }
         let free_stated = fat32::info_free(sector.get(drive, fat32::INFO_SECTOR)?);

@@ -67,8 +67,8 @@ impl Filecore {
         }
         // An identifier must be able to address every bit of a sector.
         let least = sector_bytes.trailing_zeros() + 3;
-        let addresses_all = |idlen: &u32| zones * (bits / u64::from(idlen + 1)) <= 1 << idlen;
-        let idlen = (least..=IDLEN_MAX).find(addresses_all);
+        let idlen =
+            (least..=IDLEN_MAX).find(|idlen| zones * (bits / u64::from(idlen + 1)) <= 1 << idlen);
         let idlen = idlen.ok_or("the allocation unit is too small: identifiers exceed 21 bits")?;
         // The last zone's part of the disc, and the space beyond the end, must each be empty or fit
         // a fragment.

@@ -73,9 +73,11 @@ pub fn run_pass(spec: &DriveSpec, pass: &FillPass) -> FillPass {
 }
 
 fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op> {
-    let bytes = move |at: u64| (region.end() - at).min(u64::from(block)) as u32;
     let starts = (region.start..region.end()).step_by(block as usize);
-    starts.map(move |offset| Op { kind, offset, bytes: bytes(offset) })
+    starts.map(move |offset| {
+        let bytes = (region.end() - offset).min(u64::from(block)) as u32;
+        Op { kind, offset, bytes }
+    })
 }
 
 /// A drive and its clock.
