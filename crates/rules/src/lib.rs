@@ -13,6 +13,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod boundaries;
 mod cache_end;
 pub mod changes;
 mod checks;

@@ -1,0 +1,36 @@
+use super::flush::flushes;
+use super::{short, table};
+use crate::flush_cost::flush_cost;
+use crate::testing::{digest, named};
+use crate::{Digest, Ruling};
+
+fn run(name: &str, flushes: u64, seconds: f64) -> Digest {
+    named(name, Digest { flushes, seconds, ..digest("x") })
+}
+
+/// A flush takes 10 ms.
+#[test]
+fn a_tenth_of_the_time_is_a_cost() {
+    let said = |count| short(flush_cost(&flushes(10_000_000, 20), &[run("w", count, 10.0)]));
+    let rows = [
+        (0, "nothing"),
+        (99, "nothing"),
+        (100, "FLUSH: w 10%"),
+        (500, "FLUSH: w 50%"),
+        // The share is at most all of the time.
+        (5000, "FLUSH: w 100%"),
+    ];
+    table(said, rows);
+}
+
+#[test]
+fn shares_are_of_all_replicates_of_a_workload() {
+    let seen = [run("a", 40, 1.0), run("a", 0, 1.0), run("b", 5, 1.0), run("c", 50, 1.0)];
+    assert_eq!(short(flush_cost(&flushes(10_000_000, 20), &seen)), "FLUSH: a 20%, c 50%");
+    assert_eq!(short(flush_cost(&flushes(10_000_000, 19), &seen)), "nothing", "19 flushes");
+}
+
+pub fn examples() -> Vec<Ruling> {
+    let seen = [run("rand-write-4KiB-q1", 40, 1.0), run("seq-write-1MiB-q1", 20, 1.0)];
+    flush_cost(&flushes(10_000_000, 20), &seen).into_iter().collect()
+}
