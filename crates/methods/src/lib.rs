@@ -15,6 +15,8 @@ mod cluster;
 mod command;
 mod curve;
 mod fake;
+#[cfg(test)]
+mod flips;
 mod geometry;
 mod heat;
 mod iometer;

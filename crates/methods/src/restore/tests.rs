@@ -77,6 +77,24 @@ fn the_slowest_part_is_the_limit_and_equal_parts_are_undetermined() {
     }
 }
 
+/// The source delivers 16 MiB in 0.3 s.
+#[test]
+fn the_same_image_is_held_back_by_its_source_or_by_a_slow_drive() {
+    let said = |rate: f64| {
+        let mut fake = Fake::confirmed(Traits { rate, ..Traits::default() }, 64 * MIB);
+        let parts = Parts { blocks: 16, source_ns: 300_000_000, ..Parts::default() };
+        let (out, _) = restored(parts, &mut fake);
+        let sentence = out.answer.expect("one").headline;
+        (
+            out.verdicts[0].kind.name().to_string(),
+            sentence.split_once("; ").expect("a limit").1.to_string(),
+        )
+    };
+    let limit = |kind: &str, part: &str| (kind.to_string(), format!("the {part} is the limit."));
+    assert_eq!(said(500e6), limit("SOURCE", "source"));
+    assert_eq!(said(1e6), limit("WRITES", "drive"));
+}
+
 #[test]
 fn writing_stops_at_a_broken_block() {
     let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);

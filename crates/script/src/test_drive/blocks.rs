@@ -167,9 +167,18 @@ impl Fake {
         done_ns
     }
 
+    /// Time that a read takes longer because it wakes the drive or crosses a boundary.
+    fn waiting_ns(&mut self, request: &BlockRequest) -> u64 {
+        let last = request.offset + request.bytes.len() as u64 - 1;
+        let crosses = |(bytes, _): &(u64, u64)| request.offset / bytes != last / bytes;
+        let crossing = self.traits.boundary.filter(crosses).map_or(0, |(_, ns)| ns);
+        let waking = self.traits.sleep.filter(|_| std::mem::take(&mut self.asleep));
+        crossing + waking.map_or(0, |(_, ns)| ns)
+    }
+
     /// Reads the stored content; blocks without content are zero.
     fn fetch(&mut self, mut request: BlockRequest) {
-        let done_ns = self.serve(request.bytes.len() as u64);
+        let done_ns = self.serve(request.bytes.len() as u64) + self.waiting_ns(&request);
         self.copy_content(request.offset, &mut request.bytes);
         let result = if self.door.gone { Err(eio()) } else { Ok(()) };
         let submitted_ns = self.now_ns;

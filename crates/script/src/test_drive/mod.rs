@@ -15,7 +15,7 @@ use rig::{
     Performance, Preparation, Prepared, Result, Rig, RigError, Stage, StopReason, TargetInfo,
     Temperature,
 };
-use workload::{Caching, Content, OpKind, OpStream, Pattern, Region, Workload};
+use workload::{Caching, Content, OpKind, OpStream, Open, Pace, Pattern, Region, Workload};
 
 use crate::{MethodError, MethodInfo, Options, Outcome, Session};
 use rules::testing::target;
@@ -50,6 +50,11 @@ pub struct Traits {
     pub vanishes_at_ns: Option<u64>,
     /// Temperature rise per second, degrees.
     pub heats_c_per_s: f64,
+    /// The drive falls asleep in a rest of this length; the next block read then takes this much
+    /// longer, nanoseconds.
+    pub sleep: Option<(Duration, u64)>,
+    /// A block read across a multiple of this many bytes takes this much longer, nanoseconds.
+    pub boundary: Option<(u64, u64)>,
     /// Random variation of the speed between measurements, as a share.
     pub noise: f64,
     /// Flash effects.
@@ -69,6 +74,8 @@ impl Default for Traits {
             no_direct: false,
             vanishes_at_ns: None,
             heats_c_per_s: 0.0,
+            sleep: None,
+            boundary: None,
             noise: 0.02,
             flash: FlashTraits::default(),
         }
@@ -87,6 +94,7 @@ pub struct Fake {
     pub interrupted: bool,
     /// Size of the region in the drive's cache, bytes; 0 if none.
     cached: u64,
+    asleep: bool,
     fill_seeds: Vec<u64>,
     /// Borrowed regions not yet restored.
     pub borrowed: Vec<Region>,
@@ -131,6 +139,7 @@ impl Fake {
             interrupt_at: None,
             interrupted: false,
             cached: 0,
+            asleep: false,
             fill_seeds: Vec::new(),
             borrowed: Vec::new(),
             filled: 0,
@@ -263,10 +272,12 @@ impl Fake {
         (region.bytes as f64 / self.traits.rate * 1e9) as u64
     }
 
-    /// Simulates the workload: each operation takes the first free slot and channel.
+    /// Simulates the workload: each operation takes the first free slot and channel, in an open
+    /// loop not before it is due.
     fn play(&mut self, w: &Workload, until_ns: u64, out: &mut Measurement) {
         let jitter = self.jitter();
         let mut ops = OpStream::new(w, 0);
+        let mut schedule = w.pacing.is_open().then(|| Open::new(&w.pacing, 0, 1, w.seed));
         let mut slots = vec![0u64; w.depth as usize];
         let mut channels = vec![0u64; self.traits.channels.min(w.depth as usize)];
         let bound = w.stop.bytes_bound(w.region.bytes).unwrap_or(u64::MAX);
@@ -276,7 +287,8 @@ impl Fake {
         let free = |all: &[u64]| (0..all.len()).min_by_key(|&i| all[i]).expect("at least one");
         while issued < bound && left > 0 {
             let (slot, channel) = (free(&slots), free(&channels));
-            let at = slots[slot];
+            let due = schedule.as_mut().and_then(|schedule| schedule.next_due(u64::MAX));
+            let at = slots[slot].max(due.unwrap_or(0));
             if at >= until_ns {
                 break;
             }
@@ -295,6 +307,10 @@ impl Fake {
             issued += u64::from(op.bytes);
             left -= 1;
             count(out, op.kind, op.bytes, done - at);
+            if let Some(stats) = due.and(out.kinds[op.kind as usize].as_mut()) {
+                let response = stats.response.get_or_insert_default();
+                response.record(done - due.unwrap_or(at));
+            }
             self.flash.pass(done.saturating_sub(passed), true);
             passed = passed.max(done);
             let interval = (done / INTERVAL_NS) as usize;
@@ -460,6 +476,7 @@ impl Rig for Fake {
 
     fn idle(&mut self, time: Duration) -> Result<()> {
         self.flash.pass(time.as_nanos() as u64, false);
+        self.asleep |= self.traits.sleep.is_some_and(|(after, _)| time >= after);
         self.now_ns += time.as_nanos() as u64;
         self.alive()
     }
