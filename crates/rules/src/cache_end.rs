@@ -141,7 +141,7 @@ fn hot(target: &TargetInfo, cache: &Fall) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::Answer;
-    use super::super::testing::{target, with_drive};
+    use super::super::testing::target;
     use super::*;
 
     fn seen(celsius: Option<f64>, overwriting: f64) -> Sustained {
@@ -168,30 +168,5 @@ mod tests {
         assert!(text.contains("70% of the 2100 MB/s"), "{text}");
         let plain = cache_end(&target(), &seen(Some(45.0), 1.5e9)).verdict.text;
         assert!(!plain.contains("folded") && plain.contains("overwritten at 1500 MB/s"), "{plain}");
-    }
-
-    #[test]
-    fn no_fall_is_a_no_and_a_short_pass_unknown() {
-        let level = Sustained { cache: None, ..seen(None, 2.6e9) };
-        assert_eq!(cache_end(&target(), &level).answer, Answer::No);
-        assert_eq!(
-            cache_end(&target(), &Sustained { conclusive: false, ..level }).answer,
-            Answer::Unknown
-        );
-    }
-
-    #[test]
-    fn where_the_drive_was_hot_it_may_have_been_heat() {
-        assert_eq!(cache_end(&target(), &seen(Some(72.0), 2.1e9)).answer, Answer::Unknown);
-        let hardy = with_drive(|d| d.health.temperature_warn_c = Some(85.0));
-        assert_eq!(cache_end(&hardy, &seen(Some(72.0), 2.1e9)).answer, Answer::Yes);
-        assert_eq!(cache_end(&hardy, &seen(Some(80.0), 2.1e9)).answer, Answer::Unknown);
-    }
-
-    #[test]
-    fn five_kelvins_below_its_warning_level_a_drive_is_hot() {
-        let hardy = with_drive(|d| d.health.temperature_warn_c = Some(85.0));
-        let answer = |celsius| cache_end(&hardy, &seen(Some(celsius), 2.1e9)).answer;
-        assert_eq!([answer(79.5), answer(80.5)], [Answer::Yes, Answer::Unknown]);
     }
 }

@@ -369,25 +369,6 @@ mod tests {
     }
 
     #[test]
-    fn in_a_drive_of_large_units_reads_are_of_whole_units() {
-        let seen = |large_reads: f64| {
-            let writes = [random(Write, 1, DEPTH, 17e3), random(Write, 16, DEPTH, 34e3)];
-            let reads = [random(Read, 1, 1, 7e3), random(Read, 16, 1, large_reads)];
-            found(&[writes.to_vec(), reads.to_vec()].concat())[0].1.len()
-        };
-        assert_eq!((seen(6.2e3), seen(6e3)), (2, 1));
-    }
-
-    #[test]
-    fn one_command_at_a_time_over_usb_is_the_bridges() {
-        let seen = reads([10e3, 10.2e3, 10e3, 8e3, 8e3]);
-        let kind = |bus| contenders(bus, &seen, &[])[0].verdict.kind.clone();
-        assert_eq!((kind(Bus::Usb), kind(Bus::Nvme)), (VerdictKind::Usb, VerdictKind::DeviceDepth));
-        let two = reads([10e3, 20e3, 20e3, 8e3, 16e3]);
-        assert_eq!(contenders(Bus::Usb, &two, &[])[0].verdict.kind, VerdictKind::DeviceDepth);
-    }
-
-    #[test]
     fn at_depth_1_two_sizes_separate_the_command_from_its_data() {
         let seen = |kind, small_us, large_us: f64| {
             [random(kind, 1, 1, 1e6 / small_us), random(kind, LARGER[1], 1, 1e6 / large_us)]
@@ -417,20 +398,6 @@ mod tests {
     }
 
     #[test]
-    fn a_command_slower_than_flash_holds_down_the_deep_queue_too() {
-        // 350 us at depth 1, and 31 times the rate at depth 32.
-        let seen = |us: f64, deep: f64| {
-            let alone =
-                [random(Read, 1, 1, 1e6 / us), random(Read, LARGER[1], 1, 1e6 / (us + 60.0))];
-            [alone.to_vec(), vec![random(Read, 1, DEPTH, deep * 1e6 / us)]].concat()
-        };
-        let metrics = |seen: &[Digest]| found(seen)[0].1.len();
-        assert_eq!(metrics(&seen(350.0, 31.0)), 2);
-        assert_eq!(metrics(&seen(350.0, 20.0)), 1, "something else, too");
-        assert_eq!(found(&seen(150.0, 31.0)), [], "flash may take as long");
-    }
-
-    #[test]
     fn a_direct_cause_comes_first() {
         let mut seen = reads([10e3, 20e3, 20e3, 8e3, 16e3]);
         seen.extend([random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, 60e3)]);
@@ -441,19 +408,6 @@ mod tests {
         let left = contenders(Bus::Other, &seen, &[link]);
         assert!(!left[0].verdict.explains("rand-read-4KiB-q32"));
         assert_eq!(left[0].verdict.explains.len(), 1);
-    }
-
-    #[test]
-    fn buffered_writes_have_no_flash_in_the_time_of_a_command() {
-        let seen = |read_us: f64| {
-            [
-                random(Write, 1, 1, 1e6 / 112.0),
-                random(Write, 16, 1, 1e6 / 130.0),
-                random(Write, 1, DEPTH, 31.0 * 1e6 / 112.0),
-                random(Read, 1, 1, 1e6 / read_us),
-            ]
-        };
-        assert_eq!((found(&seen(170.0))[0].1.len(), found(&seen(100.0))[0].1.len()), (2, 1));
     }
 
     #[test]

@@ -149,28 +149,4 @@ mod tests {
         // Reads from memory do not reach the device; another rule covers them.
         assert_eq!(held_back(0), Answer::No);
     }
-
-    #[test]
-    fn depth_1_and_a_few_operations_are_inconclusive() {
-        assert_eq!(depth(&[digest("q1")]).answer, Answer::Unknown);
-        assert_eq!(depth(&[Digest { ops: [100, 0], ..at_32(20.0) }]).answer, Answer::Unknown);
-        assert_eq!(depth(&[]).answer, Answer::Unknown);
-    }
-
-    #[test]
-    fn a_fifth_may_be_missing_and_of_the_device_more() {
-        let own = |depth: f64| depth_of(at_32(depth));
-        assert_eq!([own(25.0), own(26.0)], [Answer::Yes, Answer::No]);
-        let held = |in_device: f64| {
-            let device = DeviceTraffic { depth: in_device, ..device(40_960_000, 0) };
-            depth_of(Digest { device: Some(device), ..at_32(31.9) })
-        };
-        assert_eq!([held(12.5), held(13.1)], [Answer::Yes, Answer::No]);
-        let ops = |ops| depth_of(Digest { ops: [ops, 0], ..at_32(1.0) });
-        assert_eq!([ops(639), ops(640)], [Answer::Unknown, Answer::Yes]);
-    }
-
-    fn depth_of(digest: Digest) -> Answer {
-        depth(&[digest]).answer
-    }
 }

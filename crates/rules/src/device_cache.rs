@@ -146,17 +146,6 @@ mod tests {
     }
 
     #[test]
-    fn it_accounts_for_the_extra_time_of_single_random_reads() {
-        let ruling = device_cache(&sets(&[20e3, 20e3, 21e3, 80e3, 80e3], 0.0), None);
-        let seen = [super::super::testing::random(OpKind::Read, 1, 1, 10e3)];
-        let explained = of_single_reads(ruling, &seen).verdict.explains;
-        assert_eq!(
-            (explained[0].metric.as_str(), explained[0].share),
-            ("rand-read-4KiB-q1", Some(0.75))
-        );
-    }
-
-    #[test]
     fn a_fast_place_is_no_cache() {
         let within = sets(&[35e3, 36e3, 58e3, 60e3], 0.03);
         let far = |ns| sets(&[ns], 0.03).remove(0);
@@ -172,11 +161,5 @@ mod tests {
         let mut once = sets(&[20e3, 80e3, 80e3], 0.0);
         once.iter_mut().for_each(|s| s.p50_ns.truncate(1));
         assert_eq!(device_cache(&once, None).answer, Answer::Unknown);
-    }
-
-    #[test]
-    fn a_step_of_a_fifth_is_one() {
-        let answer = |step: f64| device_cache(&sets(&[50e3, 50e3, 50e3 * step], 0.0), None).answer;
-        assert_eq!([answer(1.22), answer(1.18)], [Answer::Yes, Answer::No]);
     }
 }

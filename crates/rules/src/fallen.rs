@@ -103,14 +103,4 @@ mod tests {
         quiet(&[900.0, 900.0, 400.0, 400.0]);
         assert!(fallen(&[digest("reads")]).is_empty());
     }
-
-    #[test]
-    fn less_than_a_third_lower_is_no_end_and_random_writes_have_none() {
-        let falls = |digest: Digest| !fallen(&[digest]).is_empty();
-        let to = |rate: f64| writes(&[[900.0; 5], [rate; 5]].concat());
-        assert_eq!([falls(to(620.0)), falls(to(640.0))], [true, false]);
-        let random = Digest { random: true, ..to(400.0) };
-        let mixed = Digest { mix: Mix::read_percent(50), ..to(400.0) };
-        assert!(!falls(random) && !falls(mixed));
-    }
 }

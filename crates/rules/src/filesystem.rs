@@ -93,14 +93,4 @@ mod tests {
         }
         assert!(file_system(&target(), &[seen]).is_none(), "no file system");
     }
-
-    #[test]
-    fn two_hundred_operations_are_enough() {
-        let mut on = target();
-        on.target.filesystem = Some(FileSystem::default());
-        let device = Some(DeviceTraffic { busy: 0.4, ..device(819_200, 0) });
-        let (ops, bytes) = ([200, 0], [819_200, 0]);
-        let seen = [named("a", Digest { ops, bytes, device, ..digest("x") })];
-        assert!(file_system(&on, &seen).is_some());
-    }
 }

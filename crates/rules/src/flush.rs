@@ -78,17 +78,4 @@ mod tests {
         let volatile = with_drive(|d| d.write_cache = Some(true));
         assert_eq!(flush(&volatile, &times(9_000, 100)).answer, Answer::Yes);
     }
-
-    #[test]
-    fn memory_and_a_few_flushes_are_inconclusive() {
-        assert_eq!(flush(&target(), &times(9_000, 19)).answer, Answer::Unknown);
-        let ram = TargetInfo { ram: true, ..target() };
-        assert_eq!(flush(&ram, &times(9_000, 100)).answer, Answer::Unknown);
-    }
-
-    #[test]
-    fn thirty_microseconds_are_enough_for_a_flush() {
-        let answer = |ns| flush(&target(), &times(ns, 100)).answer;
-        assert_eq!([answer(28_000), answer(32_000)], [Answer::Yes, Answer::No]);
-    }
 }

@@ -30,26 +30,3 @@ pub fn full(target: &TargetInfo) -> Ruling {
     };
     ruling.with("free share of the file system", share, Unit::Number)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::Answer;
-    use super::super::testing::target;
-    use super::*;
-    use record::FileSystem;
-
-    #[test]
-    fn less_than_a_tenth_is_full() {
-        let answer = |free_bytes, bytes| {
-            let mut info = target();
-            info.target.filesystem =
-                Some(FileSystem { free_bytes, bytes, ..FileSystem::default() });
-            full(&info).answer
-        };
-        assert_eq!(answer(Some(9), Some(100)), Answer::Yes);
-        assert_eq!(answer(Some(10), Some(100)), Answer::No);
-        assert_eq!(answer(None, Some(100)), Answer::Unknown);
-        assert_eq!(answer(Some(0), Some(0)), Answer::Unknown);
-        assert_eq!(full(&target()).answer, Answer::Unknown);
-    }
-}

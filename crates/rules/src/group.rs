@@ -117,28 +117,8 @@ fn decimal_count(count: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{digest, named, target};
+    use super::super::testing::{digest, named};
     use super::*;
-
-    #[test]
-    fn a_quota_explains_the_workloads_it_held_for_a_tenth_of_their_time() {
-        let held = |name, s| named(name, Digest { throttled_s: s, ..digest("x") });
-        // The total time of the replicates counts, not their median.
-        let seen = [held("a", 0.6), held("a", 0.0), held("b", 0.09), held("c", 0.1)];
-        let mut target = target();
-        target.limits.group.processors = Some(0.5);
-        let verdict = quota(&target, &seen).expect("held").verdict;
-        assert_eq!(verdict.kind, VerdictKind::CpuQuota);
-        assert_eq!(
-            verdict.text,
-            "A control group limits this process to 0.5 processors: it was kept off the processor \
-             for 30% of the time of a and c."
-        );
-        let explained: Vec<_> = verdict.explains.iter().map(|e| e.metric.as_str()).collect();
-        assert_eq!(explained, ["a", "c"]);
-        assert_eq!(verdict.explains[0].share, Some(0.3));
-        assert!(quota(&target, &seen[2..3]).is_none());
-    }
 
     fn group(bytes: Option<f64>, iops: Option<f64>) -> GroupLimits {
         GroupLimits { bytes_per_s: [bytes, None], iops: [iops, None], processors: None }

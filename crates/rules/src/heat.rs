@@ -186,15 +186,4 @@ mod tests {
         assert_eq!(explained(190), ["seq-read", "seq-write", "rand-read"]);
         assert_eq!(explained(170), [""; 0], "random reads have a limit of their own");
     }
-
-    #[test]
-    fn half_of_the_time_is_most_of_it() {
-        let throttled = |seconds: [f64; 2]| {
-            let finding = Finding::new(FindingKind::Throttled, Level::Warn, "");
-            let slow = Digest { findings: vec![finding], seconds: seconds[0], ..at(40.0, 60.0) };
-            let free = Digest { seconds: seconds[1], ..at(40.0, 60.0) };
-            heat(&target(), &[slow, free]).answer
-        };
-        assert_eq!([throttled([5.5, 4.5]), throttled([4.5, 5.5])], [Answer::Yes, Answer::No]);
-    }
 }

@@ -111,7 +111,7 @@ fn link_of(target: &TargetInfo) -> Option<&Link> {
 #[cfg(test)]
 mod tests {
     use super::super::Answer;
-    use super::super::testing::{digest, named, target, with_drive, with_link};
+    use super::super::testing::{digest, named, target, with_link};
     use super::*;
     use record::Explained;
 
@@ -154,23 +154,6 @@ mod tests {
         assert_eq!(no.verdict.text, "link at most 21% used");
     }
 
-    #[test]
-    fn writes_that_leave_the_cache_half_way_are_not_limited_by_the_link() {
-        let run = |bytes| Digest { depth_nominal: Some(8), bytes, ..digest("seq") };
-        let answers = |rounds: [u64; 3], write: usize| {
-            let seen = rounds.map(|mb| {
-                let mut bytes = [0; 2];
-                bytes[write] = mb * 1_000_000;
-                run(bytes)
-            });
-            link(&with_link(1e9), &seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
-        };
-        assert_eq!(answers([950, 940, 300], 1), [Answer::No]);
-        assert_eq!(answers([950, 940, 900], 1), [Answer::Yes]);
-        // A single slow round of reads was disturbed.
-        assert_eq!(answers([950, 940, 300], 0), [Answer::Yes]);
-    }
-
     /// Reads at a rate in MB/s (powers of 1000) and a queue depth.
     fn reads(random: bool, depth: u32, mb: u64) -> Digest {
         let (name, block_bytes) =
@@ -189,30 +172,5 @@ mod tests {
         assert!(bound(&[reads(true, 1, 490), reads(true, 8, 600)]).is_empty());
         // With sequential reads, flash works in parallel.
         assert_eq!(bound(&[reads(false, 1, 800), reads(false, 8, 900)]), ["false-q8"]);
-    }
-
-    #[test]
-    fn a_link_of_one_way_at_a_time_carries_the_sum() {
-        let seen = [Digest {
-            bytes: [500_000_000, 400_000_000],
-            depth_nominal: Some(8),
-            ..digest("mixed")
-        }];
-        let answers = |bus| {
-            let target = TargetInfo { bus, ..with_link(1e9) };
-            link(&target, &seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
-        };
-        assert_eq!((answers(Bus::Sata), answers(Bus::Nvme)), (vec![Answer::Yes], vec![Answer::No]));
-    }
-
-    #[test]
-    fn a_downgraded_link_is_reported() {
-        let answer = |flag| {
-            let link = Link { downgraded: flag, now: Some("x1".into()), ..Link::default() };
-            downgraded(&with_drive(|d| d.link = Some(link))).answer
-        };
-        assert_eq!(answer(Some(true)), Answer::Yes);
-        assert_eq!(answer(Some(false)), Answer::No);
-        assert_eq!(answer(None), Answer::Unknown);
     }
 }

@@ -270,15 +270,4 @@ mod tests {
         };
         assert_eq!([found(33.0), found(34.0), found(70.0)], [true, false, false]);
     }
-
-    #[test]
-    fn one_block_at_a_time_is_held_by_the_same_from_the_same_rate() {
-        let found = |share: f64| {
-            let mut seen = reads(35e3, 10e3);
-            seen.push(in_order(Read, 1, share * 2.6e9));
-            let mut all = explained(&with_link(3.5e9), &seen).into_iter().flat_map(|found| found.1);
-            all.any(|metric| metric == "seq-read-1MiB-q1")
-        };
-        assert_eq!((found(0.61), found(0.59)), (true, false));
-    }
 }

@@ -121,41 +121,4 @@ mod tests {
         assert!(!explained(VerdictKind::FlashBound, "rand-write-4KiB-q32", 60e3), "no sum");
         assert!(!explained(VerdictKind::Link, "rand-write-4KiB-q32", 27e3));
     }
-
-    #[test]
-    fn a_read_after_a_rest_that_takes_no_longer_has_the_cause_of_others() {
-        let explained = |kind: VerdictKind, rested_ns: f64| {
-            let read = |name, ns: f64| {
-                named(name, Digest { read_ns: [ns; 2], ..random(OpKind::Read, 1, 1, 1e9 / ns) })
-            };
-            let rested = Digest { probe: true, ..read(crate::changes::AFTER_REST, rested_ns) };
-            let seen = [read("rand-read-4KiB-q1", 100e3), rested];
-            let subjects = Subject::reported(&seen);
-            let mut rulings = [Ruling::yes(kind, "").explaining(&subjects[0], None)];
-            follow_rested(&seen, &mut rulings);
-            rulings[0].verdict.explains(crate::changes::AFTER_REST)
-        };
-        assert!(explained(VerdictKind::FlashBound, 145e3));
-        assert!(!explained(VerdictKind::FlashBound, 155e3), "it woke");
-        assert!(explained(VerdictKind::Link, 100e3));
-        assert!(!explained(VerdictKind::Heat, 100e3), "it may have cooled");
-    }
-
-    #[test]
-    fn a_side_with_half_of_the_time_sets_the_pace() {
-        let slower = |writes: f64, mix: f64| {
-            let ops = [(mix * 5.0) as u64, (mix * 5.0) as u64];
-            let run = random(OpKind::Read, 1, 32, mix);
-            let mixed = Digest { mix: Mix::read_percent(50), ops, ..named("mixed-4KiB-q32", run) };
-            let reads = random(OpKind::Read, 1, 32, 10e3);
-            let seen = [reads, random(OpKind::Write, 1, 32, writes), mixed];
-            let subjects = Subject::reported(&seen);
-            slower_side(&subjects, &subjects[2]).map(|side| side.name().to_string())
-        };
-        assert_eq!(slower(10.5e3, 10e3).as_deref(), Some("rand-read-4KiB-q32"));
-        assert_eq!(slower(9.5e3, 10e3).as_deref(), Some("rand-write-4KiB-q32"));
-        // Both sides together take 100 us. That adds up for a mix of 62.5 us (1.6) to 167 us (0.6).
-        assert!(slower(10e3, 15.9e3).is_some() && slower(10e3, 16.1e3).is_none());
-        assert!(slower(10e3, 6.1e3).is_some() && slower(10e3, 5.9e3).is_none());
-    }
 }

@@ -75,7 +75,7 @@ pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{named, near, random};
+    use super::super::testing::{near, random};
     use super::*;
 
     fn found(reads: [f64; 2], writes: [f64; 2]) -> Option<(VerdictKind, Vec<String>)> {
@@ -101,32 +101,5 @@ mod tests {
         assert_eq!(found([2e3, 2.2e3], [9.0, 28.0]), open);
         assert_eq!(found([2e3, 2.2e3], [9.0, 26.0]), None, "scatter");
         assert_eq!(found([50e3, 62e3], [9e3, 9e3]), None);
-    }
-
-    #[test]
-    fn at_depth_1_open_blocks_hold_a_rate_near_the_deep_one() {
-        let explained = |alone: f64| {
-            let seen = [
-                random(Read, 1, DEPTH, 2e3),
-                near(Read, 2e3),
-                random(Write, 1, DEPTH, 9.0),
-                near(Write, 90.0),
-                random(Write, 1, 1, 9.0 / alone),
-            ];
-            nearby(&seen).map(|ruling| ruling.verdict.explains.len())
-        };
-        assert_eq!((explained(1.95), explained(2.1)), (Some(2), Some(1)));
-    }
-
-    #[test]
-    fn writes_that_changed_meanwhile_show_no_open_blocks() {
-        let seen = |again: f64| {
-            let name = "cause-write-again-4KiB-32";
-            let again = Digest { probe: true, ..named(name, random(Write, 1, DEPTH, again)) };
-            let reads = [random(Read, 1, DEPTH, 2e3), near(Read, 2e3)];
-            let writes = [random(Write, 1, DEPTH, 9.0), near(Write, 90.0), again];
-            nearby(&[reads.to_vec(), writes.to_vec()].concat()).is_some()
-        };
-        assert!(seen(9.0) && !seen(30.0));
     }
 }

@@ -46,28 +46,3 @@ pub fn power(seen: &[Digest]) -> Option<Ruling> {
             .with("usual read", usual_ns, Unit::Nanoseconds),
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{named, random};
-    use super::*;
-    use crate::changes::AFTER_REST;
-
-    #[test]
-    fn a_first_read_that_takes_milliseconds_more_is_a_wake() {
-        let seen = |firsts: [f64; 3]| {
-            let usual = Digest { read_ns: [100e3; 2], ..random(Read, 1, 1, 10e3) };
-            let first = |ns| {
-                let run = Digest { read_ns: [ns; 2], probe: true, ..random(Read, 1, 1, 1e9 / ns) };
-                named(AFTER_REST, run)
-            };
-            [vec![usual], firsts.map(first).to_vec()].concat()
-        };
-        let verdict = power(&seen([5e6, 5.1e6, 4.9e6])).expect("a wake").verdict;
-        assert_eq!(verdict.kind, VerdictKind::PowerState);
-        assert!(verdict.explains(AFTER_REST));
-        assert!(power(&seen([499e3; 3])).is_none());
-        assert!(power(&seen([501e3; 3])).is_some());
-        assert!(power(&seen([5e6, 110e3, 110e3])).is_none(), "once is an accident");
-    }
-}

@@ -78,27 +78,3 @@ pub fn steady(seen: &Steadiness) -> Ruling {
         Unit::Number,
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::Answer;
-    use super::*;
-
-    #[test]
-    fn both_terms_are_distinguished() {
-        let seen = |pts, plateau, excursion| Steadiness {
-            rounds: 25,
-            pts,
-            plateau,
-            excursion,
-            passes: 0.4,
-            ..Steadiness::new("a")
-        };
-        let kind = |s: Steadiness| steady(&s).verdict.kind;
-        assert_eq!(kind(seen(Some(5), Some(9), Some(0.01))), VerdictKind::Steady);
-        assert_eq!(kind(seen(Some(5), None, Some(-0.08))), VerdictKind::PtsSteadyOnly);
-        assert_eq!(kind(seen(None, None, Some(-0.3))), VerdictKind::NotSteady);
-        assert_eq!(steady(&seen(None, None, None)).answer, Answer::Unknown);
-        assert!(steady(&seen(Some(5), None, Some(-0.08))).verdict.text.contains("-8%"));
-    }
-}

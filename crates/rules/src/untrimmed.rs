@@ -258,14 +258,4 @@ mod tests {
         assert_eq!(restored(&States::default()).answer, Answer::Unknown);
         assert_eq!(untrimmed(&States::default()).answer, Answer::Unknown);
     }
-
-    #[test]
-    fn slower_by_a_seventh_counts_and_nine_tenths_are_restored() {
-        let slower = |full: f64| untrimmed(&states(10.0, full, [10.0; 3])).answer;
-        assert_eq!([slower(8.4), slower(8.6)], [Answer::Yes, Answer::No]);
-        let back =
-            |rate: f64| restored(&states(10.0, 2.0, [rate; 3])).verdict.kind.name().to_string();
-        assert_eq!(back(9.1), "DISCARD RESTORES");
-        assert_eq!(back(8.9), "DISCARD RESTORES PARTLY");
-    }
 }

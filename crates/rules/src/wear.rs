@@ -62,36 +62,3 @@ pub fn wear(health: &Health, seen: &[Digest]) -> Option<Ruling> {
         None => ruling,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::random;
-    use super::*;
-
-    #[test]
-    fn a_worn_drive_is_reported_and_explains_reads_that_repeat() {
-        let reads = |mean: f64| [Digest { read_ns: [100e3, mean], ..random(Read, 1, 1, 9e3) }];
-        let worn = Health { wear_percent: Some(100.0), ..Health::default() };
-        let explained = |health: &Health, mean| {
-            wear(health, &reads(mean)).map(|r| (r.verdict.kind, r.verdict.explains.len()))
-        };
-        assert_eq!(explained(&worn, 130e3), Some((VerdictKind::Wear, 1)));
-        assert_eq!(explained(&worn, 109e3), Some((VerdictKind::Wear, 0)), "no read repeats");
-        let errors = Health { media_errors: Some(1), ..Health::default() };
-        assert_eq!(explained(&errors, 130e3), Some((VerdictKind::Wear, 1)));
-        let spare = |percent| Health { spare_percent: Some(percent), ..Health::default() };
-        assert!(
-            explained(&spare(9.0), 130e3).is_some() && explained(&spare(10.0), 130e3).is_none()
-        );
-        let used = Health { wear_percent: Some(99.0), media_errors: Some(0), ..Health::default() };
-        assert_eq!(explained(&used, 130e3), None);
-    }
-
-    #[test]
-    fn a_mean_a_tenth_above_the_median_shows_reads_that_repeat() {
-        let reads = |mean: f64| [Digest { read_ns: [100e3, mean], ..random(Read, 1, 1, 9e3) }];
-        let worn = Health { wear_percent: Some(100.0), ..Health::default() };
-        let found = |mean| wear(&worn, &reads(mean)).map(|r| r.verdict.explains.len());
-        assert_eq!((found(111e3), found(109e3)), (Some(1), Some(0)));
-    }
-}

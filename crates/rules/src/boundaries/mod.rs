@@ -9,6 +9,7 @@ mod content;
 mod cpu;
 mod depth;
 mod device_cache;
+mod digest;
 mod fallen;
 mod filesystem;
 mod flush;
