@@ -44,13 +44,14 @@ const DEVICE_DEPTH_MAX: f64 = 16.0;
 /// a page, flash halves the IOPS.
 const LARGEST_MIN: f64 = 0.75;
 
-/// Share of the time above which the command is the cost (methods.md: t0 x IOPS > 50%).
+/// Share of the time above which the command is the cost: the time of a command times the IOPS.
 const COMMAND_MIN: f64 = 0.5;
 
 /// The same for a read with a known flash time: without the command, IOPS would rise by half.
 const READ_COMMAND_MIN: f64 = 1.0 / 3.0;
 
-/// Longer than any flash takes to read or accept 4 KiB, nanoseconds (model.md: 115 us).
+/// Longer than any flash takes to read or accept 4 KiB, nanoseconds: planar MLC, the
+/// slowest, reads a page in up to 115 us.
 const SLOW_COMMAND_NS: f64 = 200_000.0;
 
 /// Minimum share of ideal scaling at which the rate counts as proportional to the depth.

@@ -37,7 +37,8 @@ impl Neighbour {
     }
 }
 
-/// Rates this close to the fastest count as equal (methods.md).
+/// Rates this close to the fastest count as equal: arbitrary, but less than two models of
+/// drive usually differ by.
 const WITHIN: f64 = 0.02;
 
 /// Minimum number of models; two can agree by chance.

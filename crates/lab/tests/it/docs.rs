@@ -1,11 +1,16 @@
-//! The tables of docs/methods.md and docs/verdicts.md come from the source: declarations of methods
-//! and commands, kinds of verdicts and findings. `SSDYNO_WRITE_DOCS=1 cargo test -p lab --test it
-//! docs` rewrites them.
+//! docs/methods.md comes from the declarations of methods and commands, from `details.md` in the
+//! folders of the methods and from `methods.md` beside this file; the tables of docs/verdicts.md come
+//! from the kinds of verdicts and findings. `SSDYNO_WRITE_DOCS=1 cargo test -p lab --test it
+//! docs` rewrites both.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab::{MethodInfo, work};
 use record::{FindingKind, VerdictKind};
+use report::wrap;
+
+/// Columns of the paragraphs.
+const COLUMNS: usize = 130;
 
 fn metrics(info: &MethodInfo) -> String {
     let mut text = "| name | unit | meaning |\n|---|---|---|\n".to_string();
@@ -31,36 +36,72 @@ fn with_table(page: &str, name: &str, table: &str) -> String {
     format!("{before}{mark}{table}{}", &after[old..])
 }
 
-/// Checks that the page has these tables, or rewrites it.
-fn has_tables(page: &str, tables: &[(String, String)]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
-    let there = std::fs::read_to_string(&path).expect(page);
-    let mut made = there.clone();
-    for (name, table) in tables {
-        made = with_table(&made, name, table);
-    }
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Checks that a page of docs/ is what `made` makes of it, or rewrites it.
+fn is_generated(page: &str, made: impl FnOnce(&str) -> String) {
+    let path = root().join("docs").join(page);
+    let stored = std::fs::read_to_string(&path).expect(page);
+    let made = made(&stored);
     if std::env::var_os("SSDYNO_WRITE_DOCS").is_some() {
         std::fs::write(&path, &made).expect("written");
         return;
     }
     let advice = "run SSDYNO_WRITE_DOCS=1 cargo test -p lab --test it docs";
-    assert!(there == made, "docs/{page} differs from the source; {advice}");
+    assert!(stored == made, "docs/{page} differs from the source; {advice}");
+}
+
+/// What a method does and publishes, with the details in its folder.
+fn section(info: &MethodInfo, details: &str) -> String {
+    assert!(info.metrics().count() > 0, "{} declares its metrics", info.name);
+    let about = wrap(info.about, COLUMNS).join("\n");
+    let (name, safety, writes) = (info.name, info.safety.name(), info.writes);
+    let metrics = metrics(info);
+    format!("## {name}\n\n{about}\n\nSafety: {safety}. Writes: {writes}. {details}\n{metrics}\n")
+}
+
+/// Text on the methods of a folder, which every folder has.
+fn details(folder: &str) -> String {
+    let path = root().join("crates/methods/src").join(folder).join("details.md");
+    std::fs::read_to_string(&path).expect(folder)
 }
 
 #[test]
-fn methods_md_has_the_declared_metrics_of_every_method() {
-    let table = |info: &MethodInfo| {
-        assert!(info.metrics().count() > 0, "{} declares its metrics", info.name);
-        (format!("metrics of {}", info.name), metrics(info))
-    };
-    has_tables("methods.md", &work::described().map(table).collect::<Vec<_>>());
+fn methods_md_is_made_of_the_declarations_of_the_methods() {
+    let mut methods = String::new();
+    let mut group = "";
+    for info in work::methods() {
+        let text = match info.name.split_once('-') {
+            // Methods of one document share a folder and its details.
+            Some((folder, _)) => {
+                if group != folder {
+                    methods += &format!("## {}\n\n{}\n", folder.to_uppercase(), details(folder));
+                }
+                group = folder;
+                section(info, "").replacen("## ", "### ", 1)
+            }
+            None => section(info, &details(info.name)),
+        };
+        methods += &text;
+    }
+    let commands: String = work::described()
+        .skip(work::methods().count())
+        .map(|info| section(info, "").replacen("## ", "### ", 1))
+        .collect();
+    is_generated("methods.md", |_| {
+        include_str!("methods.md").replace("{methods}\n", &methods).replace("{commands}\n", &commands)
+    });
 }
 
 #[test]
 fn verdicts_md_has_every_kind_and_its_meaning() {
     let verdicts = kinds(VerdictKind::ALL.iter().map(|kind| (kind.name(), kind.meaning())));
     let findings = kinds(FindingKind::ALL.iter().map(|kind| (kind.name(), kind.meaning())));
-    has_tables("verdicts.md", &[("verdicts".into(), verdicts), ("findings".into(), findings)]);
+    is_generated("verdicts.md", |page| {
+        with_table(&with_table(page, "verdicts", &verdicts), "findings", &findings)
+    });
 }
 
 #[test]

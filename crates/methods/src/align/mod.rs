@@ -1,9 +1,7 @@
 //! `align`: the cost of misalignment (the experiment on IOMeter's default).
 //!
-//! Random 4 KiB writes at depth 3, each workload at a fixed offset from the 4 KiB boundaries, from
-//! 512 bytes to 64 KiB. In a partition that begins at sector 63, every block is 512 bytes before
-//! such a boundary. All offsets run in alternating order over the same written region, so the
-//! writes affect the drive equally.
+//! In a partition that begins at sector 63, every block is 512 bytes before a boundary. All offsets
+//! run in alternating order over the same written region, so the writes affect the drive equally.
 
 mod answer;
 

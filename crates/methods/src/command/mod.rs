@@ -1,9 +1,8 @@
 //! `command`: a user's program, timed repeatedly, with the I/O it caused on the drive.
 //!
-//! The time is from start to end of the program. Its data may then still be in memory, so the file
-//! system is synced afterwards and the device's traffic is counted until then. Repeats are
-//! replicates only if the program does the same each time; the first often finds a colder cache,
-//! which is reported rather than averaged away.
+//! Its data may still be in memory when it ends, so the file system is synced afterwards and the
+//! device's traffic is counted until then. Repeats are replicates only if the program does the same
+//! each time; the first often finds a colder cache, which is reported rather than averaged away.
 
 mod answer;
 

@@ -1,11 +1,8 @@
 //! `curve`: response time against offered load.
 //!
-//! Operations arrive at random times at a given rate, whether or not the drive is ready, as on a
-//! server. The response time counts from the moment an operation was due and so includes the time
-//! in the queue. The loads are shares of the closed-loop rate. One bisection finds the knee, which
-//! lies between the last load that the drive keeps up with and the first that it does not. With
-//! `--p99`, another finds the highest load within the requested response time. The search is in
-//! `search.rs`, the answer in `summary.rs`.
+//! A closed loop hides the time in the queue, because a slow drive gets fewer requests; here the
+//! operations of an open schedule fall due whether or not the drive is ready. The bisection for the
+//! knee, and for the load of `--p99`, is in `search.rs`.
 
 mod answer;
 mod search;

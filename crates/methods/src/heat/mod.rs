@@ -1,10 +1,8 @@
 //! `heat`: how warm does the drive get under sustained load, and how does it react?
 //!
-//! The drive is filled, so that no cache interferes, and rests. It is then overwritten sequentially
-//! until its temperature has settled (slope under 0.2 C per minute), one hour has passed, or it has
-//! been written four times. The rate is analysed against time and temperature, and measured again
-//! after cooling: a rate that falls while the drive is hot and recovers after cooling was throttled
-//! by heat.
+//! The drive is filled first, so that no cache interferes. A rate that falls while the drive is hot
+//! and recovers after cooling was throttled by heat; one that does not recover fell for another
+//! reason.
 
 mod answer;
 

@@ -1,10 +1,8 @@
 //! `iometer`: IOMeter's access specifications.
 //!
-//! A specification is a list of lines {size, share, reads, random, delay, burst, alignment};
-//! workers issue them with a number of outstanding I/Os each. A configuration comes from an IOMeter
-//! file (`icf.rs`; callers read the text, because methods read no files) or from `--access`. A
-//! defect found in document 003 is corrected: addresses are aligned to the transfer size unless the
-//! specification says otherwise.
+//! A configuration comes from an IOMeter file (`icf.rs`; callers read the text, because methods read
+//! no files) or from `--access`. A defect found in document 003 is corrected: addresses are aligned
+//! to the transfer size unless the specification says otherwise.
 
 mod access;
 mod answer;

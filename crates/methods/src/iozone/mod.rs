@@ -1,8 +1,8 @@
 //! `iozone`: its thirteen figures, measured its way, plus trustworthy ones.
 //!
-//! The legacy figures are one execution each, through the page cache unless `-I` is given, with the
-//! same content in every record. The trustworthy ones are the first read after dropping the cache
-//! (the drop is verified) and a rewrite of random content including its flush.
+//! The legacy figures have the same content in every record and mostly come from memory, as iozone's
+//! do. The trustworthy ones are the first read after dropping the cache (the drop is verified) and a
+//! rewrite of random content including its flush.
 
 mod answer;
 mod latencies;

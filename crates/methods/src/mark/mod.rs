@@ -1,10 +1,8 @@
 //! `mark` (RISCOSMark): whole files of 8 MiB, and byte-at-a-time streams, scored against a RAM
 //! disc.
 //!
-//! The legacy part works like the old tool: one file repeatedly, through any cache, until 1.00 s
-//! has passed on a clock of 10 ms. The honest part bypasses the page cache, writes random content
-//! durably, takes longer, and is repeated. The same code measures the RAM disc in the same session,
-//! alternating with the drive.
+//! The legacy part gives the old tool's number, the honest part one that describes the drive. The
+//! same code measures the RAM disc in the same session, alternating with the drive.
 
 mod answer;
 mod score;

@@ -1,9 +1,8 @@
 //! `power`: does the drive fall asleep, and what does waking it cost?
 //!
-//! Times a single random 4 KiB read after each rest of 10 ms to 100 s. Reads without a rest show
-//! the latency of an awake drive. Every other round reverses the order of the rests, so that heat
-//! and drift affect all of them alike. Reads go through the block interface, because starting a
-//! workload takes longer than the shortest rest.
+//! Reads without a rest show the latency of an awake drive. Every other round reverses the order of
+//! the rests, so that heat and drift affect all of them alike. Reads go through the block interface,
+//! because starting a workload takes longer than the shortest rest.
 
 mod answer;
 mod verdict;

@@ -2,11 +2,8 @@
 //!
 //! A cell's result depends on the state that the previous cell left: after random writes,
 //! sequential reads can run at half the rate, and data just written reads several times as fast as
-//! data at rest. So the cells run in phases, in a fixed order. Data just written is read first,
-//! under its own names. After a rest, the same reads give the primary figures. Then come sequential
-//! writes and random writes. Finally, the scattered data is read sequentially, again under its own
-//! name. A short form of `authentic`'s checks then shows whether the figures can be trusted. Ratios
-//! between phases are meaningless.
+//! data at rest. So the cells run in phases, in a fixed order, and ratios between phases are
+//! meaningless.
 
 mod answer;
 

@@ -1,9 +1,7 @@
 //! `restore`: how long does writing an image take, and what limits it? (fs-update of Open Firmware)
 //!
 //! The image arrives as checked blocks from a [`BlockSource`], which reads, inflates and checks on
-//! its own threads while this method writes. Blocks are written in image order, each only after its
-//! check, so nothing from a broken block onwards is written. This file is independent of the
-//! format.
+//! its own threads while this method writes. This file is independent of the format.
 
 mod answer;
 mod source;

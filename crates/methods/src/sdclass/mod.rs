@@ -1,10 +1,8 @@
 //! `sdclass`: Speed Class, UHS and Video Speed Class, and A1/A2, as the SD specification measures
 //! them.
 //!
-//! The specification (Physical Layer Simplified Specification 4.10, section 4.13) counts the
-//! slowest average over an allocation unit, written sequentially in recording units, and the
-//! average of 256 random reads of recording units. This host determines the bus clock and the state
-//! of the card, so the grade belongs to card and host together. The classes are in `classes.rs`.
+//! This host determines the bus clock and the state of the card, so the grade belongs to card and
+//! host together. The classes are in `classes.rs`.
 
 mod answer;
 mod classes;

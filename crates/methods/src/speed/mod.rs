@@ -1,11 +1,9 @@
 //! `speed`: Open Firmware's `.speed`, and the questions it left open.
 //!
-//! The first 32 MiB are read in chunks of the maximum transfer at depth 1, and the same bytes are
-//! written back. The old tool did that once, at block 0, and left open whether other blocks or
-//! another time would give other numbers. So the middle and the end are also measured, repeatedly
-//! and in alternating order, and chunks of several sizes show the cost of a command without its
-//! data. On a drive in use, the blocks are borrowed: they are saved in a journal first and compared
-//! at the end. The layout is in `layout.rs`.
+//! The old tool measured once, at block 0, and left open whether other blocks or another time would
+//! give other numbers. So the middle and the end are also measured, repeatedly and in alternating
+//! order, and chunks of several sizes show the cost of a command without its data. The layout is in
+//! `layout.rs`.
 
 mod answer;
 mod layout;

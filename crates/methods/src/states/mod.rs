@@ -1,11 +1,9 @@
 //! `states`: the effect of use on a drive, and of discard in restoring it (the experiment on SSDs
 //! and TRIM).
 //!
-//! Random 4 KiB writes at depth 3, aligned, from each state a drive can be in; the file system's
-//! actions that lead to a state are performed directly. Deleting a partition writes one block and
-//! discards nothing. Deleting the only file discards everything but the file system's own blocks. A
-//! quick format discards everything. Sequential reads and writes over all addresses precede the
-//! random writes, follow them, and follow the last discard.
+//! The file system's actions that lead to a state are performed directly. Deleting a partition
+//! writes one block and discards nothing. Deleting the only file discards everything but the file
+//! system's own blocks. A quick format discards everything.
 
 mod answer;
 

@@ -1,9 +1,9 @@
 //! `stream`: can a camera of this rate be recorded, and how large a buffer does it need?
 //!
-//! Frames of equal size are recorded as by a camera: on a drive, into exFAT or FAT32 made by this
-//! program (`crates/fat`), and also without a file system; in a directory, into a file on the
-//! mounted file system. The longest stall, the buffer and the lost frames are computed from the
-//! completion time of every frame (`camera.rs`).
+//! On a drive the file system is this program's own (`crates/fat`), and the drive is also recorded
+//! without one, in the same state; in a directory, the mounted file system is used. The longest
+//! stall, the buffer and the lost frames are computed from the completion time of every frame
+//! (`camera.rs`).
 
 mod answer;
 mod camera;

@@ -1,9 +1,7 @@
 //! `sustain`: how long does the rated speed last (the experiment of bare-metal NVMe recording)?
 //!
-//! Writes unique data sequentially over all addresses, once to the discarded drive and once to the
-//! full drive. The first pass shows the cache and its end, the second the sustained rate. A ladder
-//! of rests, each followed by a burst, then shows how fast the cache recovers. The size of the
-//! cache is derived only from the measured time series.
+//! The first pass shows the cache and its end, the second the sustained rate, a ladder of rests how
+//! fast the cache recovers. The size of the cache is derived only from the measured time series.
 
 mod answer;
 

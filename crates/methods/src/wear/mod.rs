@@ -1,10 +1,9 @@
 //! `wear`: how much can be written before the drive fails, and does age change its speed? (OLPC's
 //! NAND test)
 //!
-//! Static data fill most of the drive, and the rest is written and erased repeatedly, so that only
-//! the free and the spare blocks of the flash cycle. Every block is stamped with its address and
-//! the number of its write (`layout.rs`), and read back (`found.rs`). The drive itself records the
-//! amount written, so that `--resume` continues a killed run (`resume.rs`).
+//! Most of the drive is static, so only the free and the spare blocks of the flash cycle. Blocks are
+//! stamped in `layout.rs` and judged in `found.rs`. The drive itself records the amount written, so
+//! that `--resume` continues a killed run (`resume.rs`).
 
 mod age;
 mod answer;

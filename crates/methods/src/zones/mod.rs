@@ -1,9 +1,7 @@
 //! `zones`: throughput against address, as drawn by h2benchw and HD Tach.
 //!
-//! On a spinning disk this showed the tracks; on flash it shows how each part was written. Each of
-//! 256 zones is read for a moment, in ascending and in shuffled order: agreement belongs to the
-//! address, the rest to the time. Zones whose reads were all zeros are unmapped and kept separate.
-//! A drive opened with `--destroy` is then also written once from end to end.
+//! On a spinning disk this showed the tracks; on flash it shows how each part was written. Agreement
+//! of the ascending and the shuffled pass belongs to the address, the rest to the time.
 
 mod answer;
 
