@@ -28,32 +28,50 @@ const CACHED_MIB: u64 = 16;
 const LOOP_MIB: u64 = 512;
 
 /// The two programs of one commit.
-struct Build {
-    command: PathBuf,
+pub(super) struct Build {
+    /// `ssdyno`.
+    pub command: PathBuf,
     goals: PathBuf,
+}
+
+/// An earlier commit and this code.
+pub(super) struct Builds {
+    /// The commit, abbreviated.
+    pub commit: String,
+    /// The programs of the commit.
+    pub old: Build,
+    /// The programs of this code.
+    pub new: Build,
+}
+
+/// Builds both commits for release.
+pub(super) fn builds(bench: &Bench, revision: &str) -> Result<Builds> {
+    let commit = output(&mut program("git", &["rev-parse", "--short", revision]))?;
+    let commit = commit.trim().to_string();
+    // In a shared build directory, Cargo takes libraries of one commit for those of the other.
+    let target = root().join("target");
+    let source = earlier(bench, &commit)?;
+    let old = build(&source, &target.join("earlier"), &bench.path("old"))?;
+    let new = build(&root(), &target, &bench.path("new"))?;
+    Ok(Builds { commit, old, new })
 }
 
 /// Builds both commits, runs the pairs, and writes the table to the screen and RESULTS.md. Fails if
 /// a case is slower.
 pub fn run(revision: &str) -> Result<ExitCode> {
     let bench = Bench::new()?;
-    let commit = output(&mut program("git", &["rev-parse", "--short", revision]))?;
-    // In a shared build directory, Cargo takes libraries of one commit for those of the other.
-    let target = root().join("target");
-    let source = earlier(&bench, commit.trim())?;
-    let old = build(&source, &target.join("earlier"), &bench.path("old"))?;
-    let new = build(&root(), &target, &bench.path("new"))?;
+    let Builds { commit, old, new } = builds(&bench, revision)?;
     let mut rows = engine(&bench, &old, &new)?;
     rows.extend(virtual_time(&old, &new)?);
     let mut text = format!(
         "This code against {}, {PAIRS} interleaved pairs per case. A ratio above 1 is faster; the \
          interval covers the median ratio.\n\n| case | old | new | ratio | interval | slower by over 3% |\n\
          |---|---|---|---|---|---|\n",
-        commit.trim()
+        commit
     );
     rows.iter().try_for_each(|row| row.write(&mut text))?;
     print!("{text}");
-    let command = format!("cargo xtask bench against {}", commit.trim());
+    let command = format!("cargo xtask bench against {commit}");
     results::write("against an earlier commit", &command, &text)?;
     let slower = rows.iter().any(Row::is_slower);
     Ok(if slower { ExitCode::FAILURE } else { ExitCode::SUCCESS })

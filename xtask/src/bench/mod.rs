@@ -23,6 +23,7 @@ mod places;
 mod promises;
 mod results;
 mod rigs;
+mod same;
 mod stacks;
 mod stall;
 mod store;
@@ -118,6 +119,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         }
         ["import-against", ref rest @ ..] => return import_against::run(rest),
         ["rigs", directory] => return rigs::run(directory),
+        ["same", revision] => return same::run(revision),
         ["store", ref rest @ ..] => return store::run(rest),
         ["attacks", ref rest @ ..] => {
             return promises::run_all("attacks", &promises::ATTACKS, rest);
@@ -139,7 +141,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
              coverage --rounds, cuts, fio-against, flips, guard, import-against, iozone-against, \
-             kills, plans, rigs DIR, store, unsteady",
+             kills, plans, rigs DIR, same REV, store, unsteady",
             known.join("|")
         );
     };
