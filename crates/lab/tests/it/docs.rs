@@ -91,7 +91,9 @@ fn methods_md_is_made_of_the_declarations_of_the_methods() {
         .map(|info| section(info, "").replacen("## ", "### ", 1))
         .collect();
     is_generated("methods.md", |_| {
-        include_str!("methods.md").replace("{methods}\n", &methods).replace("{commands}\n", &commands)
+        include_str!("methods.md")
+            .replace("{methods}\n", &methods)
+            .replace("{commands}\n", &commands)
     });
 }
 
