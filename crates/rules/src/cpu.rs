@@ -20,7 +20,6 @@ pub fn cpu(seen: &[Digest]) -> Ruling {
     let subjects = Subject::all(seen);
     let long: Vec<&Subject<'_>> =
         subjects.iter().filter(|subject| subject.seconds() >= SHORTEST).collect();
-    let share = |subject: &Subject<'_>| subject.mean(|run| run.cpu_share);
     let busiest = long.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
     let Some(busiest) = busiest.filter(|subject| share(subject) > 0.0) else {
         return Ruling::unknown("processor time");
@@ -48,10 +47,14 @@ pub fn cpu(seen: &[Digest]) -> Ruling {
     ruling.with(format!("processor share, {}", subject.in_words()), share(subject), Unit::Number)
 }
 
+/// Processor time over elapsed time.
+fn share(subject: &Subject<'_>) -> f64 {
+    subject.mean(|run| run.cpu_share)
+}
+
 /// Whether the rig found the processor to be the limit for most of the time.
 fn generator_bound(subject: &Subject<'_>) -> bool {
-    let share_bound = |run: &Digest| f64::from(run.found(&FindingKind::GeneratorBound));
-    subject.mean(share_bound) > 0.5
+    subject.mean(|run| f64::from(run.found(&FindingKind::GeneratorBound))) > 0.5
 }
 
 #[cfg(test)]

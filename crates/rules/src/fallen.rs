@@ -32,8 +32,8 @@ pub static RULE: Rule = Rule {
 
 pub fn fallen(seen: &[Digest]) -> Vec<Ruling> {
     let subjects = Subject::reported(seen);
-    let writes = |s: &&Subject<'_>| s.first().mix.read == 0 && !s.first().random;
-    let falls = subjects.iter().filter(writes).filter_map(|s| Some((s, fall(s)?)));
+    let writes = subjects.iter().filter(|s| s.first().mix.read == 0 && !s.first().random);
+    let falls = writes.filter_map(|s| Some((s, fall(s)?)));
     falls.map(|(subject, fall)| end(subject, fall)).collect()
 }
 

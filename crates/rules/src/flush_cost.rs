@@ -26,23 +26,23 @@ pub static RULE: Rule = Rule {
 pub fn flush_cost(times: &FlushTimes, seen: &[Digest]) -> Option<Ruling> {
     let flush_s = times.service.percentile(0.5)? as f64 / 1e9;
     let subjects = Subject::reported(seen);
-    let share = |s: &Subject<'_>| {
+    let shares = subjects.iter().map(|s| {
         let flushes = s.sum(|run| run.flushes as f64);
-        (flushes * flush_s / s.seconds().max(1e-9)).min(1.0)
-    };
-    let limited: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_MIN).collect();
-    let most = limited.iter().map(|s| share(s)).reduce(f64::max)?;
+        (s, (flushes * flush_s / s.seconds().max(1e-9)).min(1.0))
+    });
+    let limited: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
+    let most = limited.iter().map(|(_, share)| *share).reduce(f64::max)?;
     let text = format!(
         "A flush takes {}: up to {} of the time of {}.",
         latency(flush_s * 1e9),
         percent(most),
-        listed(limited.iter().copied())
+        listed(limited.iter().map(|(subject, _)| *subject))
     );
     let ruling = Ruling::yes(VerdictKind::Flush, text)
         .next_test("longer runs (--time 5m): the share of a single flush falls")
         .with("flush p50", flush_s * 1e9, Unit::Nanoseconds)
         .with("share of the time", most, Unit::Number);
-    Some(ruling.explaining_each(limited.iter().map(|s| (*s, share(s)))))
+    Some(ruling.explaining_each(limited))
 }
 
 #[cfg(test)]

@@ -102,8 +102,9 @@ impl<'a> Grid<'a> {
     pub fn burst(&self, block: u32, depth: u32) -> Option<f64> {
         let name = burst_name(block, depth);
         let subject = self.subjects.iter().find(|s| s.name() == name)?;
-        let rate = |run: &Digest| run.bytes[1] as f64 / (run.seconds - run.flush_s).max(1e-9);
-        Some(subject.median(rate)).filter(|rate| *rate > 0.0)
+        let rate =
+            subject.median(|run| run.bytes[1] as f64 / (run.seconds - run.flush_s).max(1e-9));
+        Some(rate).filter(|rate| *rate > 0.0)
     }
 
     /// The reads after a rest.

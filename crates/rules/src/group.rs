@@ -39,21 +39,21 @@ pub static IO: Rule = Rule {
 /// The workloads whose threads were kept off the processor.
 pub fn quota(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     let subjects = Subject::reported(seen);
-    let share = |s: &Subject<'_>| s.sum(|run| run.throttled_s) / s.seconds().max(1e-9);
-    let throttled: Vec<_> = subjects.iter().filter(|s| share(s) >= THROTTLED_MIN).collect();
-    let worst = throttled.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let shares = subjects.iter().map(|s| (s, s.share_of_time(|run| run.throttled_s)));
+    let throttled: Vec<_> = shares.filter(|(_, share)| *share >= THROTTLED_MIN).collect();
+    let (worst, share) = throttled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let processors = target.limits.group.processors;
     let most = processors.map(|n| format!(" to {n} processors")).unwrap_or_default();
     let text = format!(
         "A control group limits this process{most}: it was kept off the processor for {} of the \
          time of {}.",
-        percent(share(worst)),
-        listed(throttled.iter().copied())
+        percent(*share),
+        listed(throttled.iter().map(|(subject, _)| *subject))
     );
     let ruling = Ruling::yes(VerdictKind::CpuQuota, text)
         .next_test("the same outside the container or service, or with a larger quota")
-        .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
-    let ruling = ruling.explaining_each(throttled.iter().map(|s| (*s, share(s))));
+        .with(format!("share of the time, {}", worst.in_words()), *share, Unit::Number);
+    let ruling = ruling.explaining_each(throttled);
     Some(processors.map_or(ruling.clone(), |n| ruling.with("processors", n, Unit::Number)))
 }
 

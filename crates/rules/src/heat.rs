@@ -27,12 +27,9 @@ pub static RULE: Rule = Rule {
 
 pub fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     let subjects = Subject::reported(seen);
-    let in_most = |subject: &Subject<'_>, seen: &dyn Fn(&Digest) -> bool| {
-        subject.mean(|run| f64::from(seen(run))) > MOST
-    };
     let throttled: Vec<&Subject<'_>> = subjects
         .iter()
-        .filter(|subject| in_most(subject, &|run| run.found(&FindingKind::Throttled)))
+        .filter(|subject| in_most(subject, |run| run.found(&FindingKind::Throttled)))
         .collect();
     let stopped = seen.iter().any(|d| d.found(&FindingKind::TemperatureLimit));
     let warmth = warmth(seen);
@@ -47,8 +44,8 @@ pub fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
             Ruling::yes(VerdictKind::Heat, text).explaining_all(&throttled)
         }
         (Some(t), Some(warn_c)) if t.start_c >= warn_c => {
-            let hot = |run: &Digest| run.temperature.is_some_and(|t| t.start_c >= warn_c);
-            let limited = at_one_rate(subjects.iter().filter(|s| in_most(s, &hot)).collect());
+            let is_hot = |run: &Digest| run.temperature.is_some_and(|t| t.start_c >= warn_c);
+            let limited = at_one_rate(subjects.iter().filter(|s| in_most(s, is_hot)).collect());
             let text = format!(
                 "The drive was at {:.0} C from the start; from its warning temperature of \
                  {warn_c:.0} C, it may slow down all the time.",
@@ -89,15 +86,21 @@ pub fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
 /// The workloads limited by a throttle on bytes: reads and writes, sequential and random, all at
 /// one rate. Nothing else in a drive makes them equal. Empty if the rates differ.
 fn at_one_rate<'s, 'a>(hot: Vec<&'s Subject<'a>>) -> Vec<&'s Subject<'a>> {
-    let rate = |subject: &Subject<'_>| subject.median(Digest::both_ways);
-    let most = hot.iter().map(|s| rate(s)).fold(0.0, f64::max);
-    let limited: Vec<_> = hot.into_iter().filter(|s| rate(s) >= ONE_RATE * most).collect();
-    let has_any = |is: &dyn Fn(&Digest) -> bool| limited.iter().any(|s| is(s.first()));
-    let all_kinds = has_any(&|d| d.random)
-        && has_any(&|d| !d.random)
-        && has_any(&|d| d.mix.write == 0)
-        && has_any(&|d| d.mix.read == 0);
+    let rates: Vec<_> = hot.into_iter().map(|s| (s, s.median(Digest::both_ways))).collect();
+    let most = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let limited = rates.into_iter().filter(|(_, rate)| *rate >= ONE_RATE * most);
+    let limited: Vec<_> = limited.map(|(subject, _)| subject).collect();
+    let firsts = || limited.iter().map(|subject| subject.first());
+    let all_kinds = firsts().any(|d| d.random)
+        && firsts().any(|d| !d.random)
+        && firsts().any(|d| d.mix.write == 0)
+        && firsts().any(|d| d.mix.read == 0);
     if all_kinds { limited } else { Vec::new() }
+}
+
+/// Whether this holds for most of the time of a workload.
+fn in_most(subject: &Subject<'_>, holds: impl Fn(&Digest) -> bool) -> bool {
+    subject.mean(|run| f64::from(holds(run))) > MOST
 }
 
 /// Temperatures from the first measurement to the last.

@@ -24,16 +24,19 @@ pub struct Neighbour {
 impl Neighbour {
     /// A drive with the metrics of its run.
     pub fn new(model: &str, metrics: &[Metric]) -> Neighbour {
-        let operations = |m: &Metric| {
-            let block = m.key().as_cell().filter(|_| m.key().is_main())?.block_bytes as f64;
-            match m.unit {
-                Unit::Iops => m.value,
-                Unit::BytesPerSecond => Some(m.value? / block),
-                _ => None,
-            }
-        };
         let rates = metrics.iter().filter_map(|m| Some((m.name.clone(), operations(m)?)));
         Neighbour { model: model.to_string(), rates: rates.collect() }
+    }
+}
+
+/// Operations per second of a cell.
+fn operations(metric: &Metric) -> Option<f64> {
+    let key = metric.key();
+    let block = key.as_cell().filter(|_| key.is_main())?.block_bytes as f64;
+    match metric.unit {
+        Unit::Iops => metric.value,
+        Unit::BytesPerSecond => Some(metric.value? / block),
+        _ => None,
     }
 }
 

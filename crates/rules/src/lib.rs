@@ -169,14 +169,13 @@ pub fn own(target: &TargetInfo, mut verdicts: Vec<Verdict>) -> Vec<Verdict> {
 /// The metrics of reported workloads that none of these verdicts explains.
 pub fn open_metrics<'a>(seen: &'a [Digest], verdicts: &[Verdict]) -> Vec<&'a str> {
     let metrics = Subject::reported(seen).into_iter().flat_map(|subject| subject.metrics());
-    let explained = |metric: &str| verdicts.iter().any(|verdict| verdict.explains(metric));
-    metrics.map(String::as_str).filter(|metric| !explained(metric)).collect()
+    let metrics = metrics.map(String::as_str);
+    metrics.filter(|metric| !verdicts.iter().any(|verdict| verdict.explains(metric))).collect()
 }
 
 /// The workloads whose speed no cause explains.
 fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], rulings: &[Ruling]) -> Vec<&'s Subject<'a>> {
-    let explained = |subject: &&Subject<'_>| rulings.iter().any(|ruling| ruling.explains(subject));
-    subjects.iter().filter(|subject| !explained(subject)).collect()
+    subjects.iter().filter(|subject| !rulings.iter().any(|r| r.explains(subject))).collect()
 }
 
 /// The verdict if no bound was found, or none for some workloads. Lists the bounds ruled out and

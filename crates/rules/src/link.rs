@@ -36,14 +36,7 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         return vec![Ruling::unknown("link speed")];
     };
     let subjects = Subject::reported(seen);
-    let half_duplex = matches!(target.bus, Bus::Sata | Bus::Sd | Bus::Emmc);
-    let used = |subject: &Subject<'_>| {
-        let rate_of = if half_duplex { Digest::both_ways } else { Digest::throughput };
-        let writes = subject.first().bytes[1] > 0;
-        let mean = if writes { subject.mean(rate_of) } else { f64::INFINITY };
-        subject.median(rate_of).min(mean)
-    };
-    let rates = subjects.iter().map(|subject| (subject, used(subject)));
+    let rates = subjects.iter().map(|subject| (subject, used(target.bus, subject)));
     let mut rates: Vec<_> = rates.filter(|(_, rate)| *rate > 0.0).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     if rates.is_empty() {
@@ -85,15 +78,23 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     yes.into_iter().chain(no).collect()
 }
 
+/// The rate of a workload on the link, whose directions may share it.
+fn used(bus: Bus, subject: &Subject<'_>) -> f64 {
+    let half_duplex = matches!(bus, Bus::Sata | Bus::Sd | Bus::Emmc);
+    let rate_of = if half_duplex { Digest::both_ways } else { Digest::throughput };
+    let writes = subject.first().bytes[1] > 0;
+    let mean = if writes { subject.mean(rate_of) } else { f64::INFINITY };
+    subject.median(rate_of).min(mean)
+}
+
 /// Whether the link runs slower or narrower than the drive supports.
 pub fn downgraded(target: &TargetInfo) -> Ruling {
     match link_of(target) {
         Some(Link { downgraded: Some(true), now, best, .. }) => {
-            let words = |link: &Option<String>| link.clone().unwrap_or("unknown".into());
+            let [now, best] = [now, best].map(|link| link.as_deref().unwrap_or("unknown"));
             let text = format!(
-                "The link runs at {}, but the drive supports {}: try another slot, port or cable.",
-                words(now),
-                words(best)
+                "The link runs at {now}, but the drive supports {best}: try another slot, port or \
+                 cable."
             );
             Ruling::yes(VerdictKind::LinkDowngraded, text)
         }

@@ -40,8 +40,8 @@ pub(super) fn follow(subjects: &[Subject<'_>], rulings: &mut [Ruling]) {
             continue;
         }
         let Some(side) = slower_side(subjects, mixed) else { continue };
-        let cause = |r: &&mut Ruling| r.explains(side) && FOLLOWED.contains(&r.verdict.kind);
-        if let Some(ruling) = rulings.iter_mut().find(cause) {
+        let mut causes = rulings.iter_mut().filter(|r| r.explains(side));
+        if let Some(ruling) = causes.find(|r| FOLLOWED.contains(&r.verdict.kind)) {
             *ruling = ruling.clone().explaining(mixed, None);
         }
     }
@@ -55,15 +55,13 @@ pub(super) fn follow_rested(seen: &[Digest], rulings: &mut [Ruling]) {
     let grid = Grid::from_digests(seen);
     let usual = grid.find(OpKind::Read, Order::Random, 1, 1);
     let Some((rested, usual)) = grid.after_rest().zip(usual) else { return };
-    let ns = |subject: &Subject<'_>| subject.median(|run| run.read_ns[1]);
-    if ns(usual) <= 0.0 || ns(rested) > USUAL * ns(usual) {
+    let [usual_ns, rested_ns] = [usual, rested].map(|reads| reads.median(|run| run.read_ns[1]));
+    if usual_ns <= 0.0 || rested_ns > USUAL * usual_ns {
         return;
     }
-    let cause = |r: &&mut Ruling| {
-        let kind = &r.verdict.kind;
-        r.explains(usual) && (FOLLOWED.contains(kind) || *kind == VerdictKind::Link)
-    };
-    if let Some(ruling) = rulings.iter_mut().find(cause) {
+    let mut causes = rulings.iter_mut().filter(|r| r.explains(usual));
+    let is_link = |ruling: &Ruling| ruling.verdict.kind == VerdictKind::Link;
+    if let Some(ruling) = causes.find(|r| FOLLOWED.contains(&r.verdict.kind) || is_link(r)) {
         *ruling = ruling.clone().explaining(rested, None);
     }
 }

@@ -90,16 +90,8 @@ fn guest(host: &str, ruling: Ruling) -> Ruling {
 /// Detects writes that stayed in memory: the drive wrote much less than requested. Only reported
 /// workloads count, because the checks also write zeros, which a file system need not store.
 fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
-    let share = |subject: &Subject<'_>| {
-        let (mut requested, mut device) = (0, 0);
-        for run in subject.runs() {
-            requested += run.bytes[1];
-            device += run.device?.written_bytes;
-        }
-        (requested >= BYTES_MIN).then(|| device as f64 / requested as f64)
-    };
     let subjects = Subject::reported(seen);
-    let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
+    let shares = subjects.iter().filter_map(|subject| Some((subject, written_share(subject)?)));
     let served: Vec<_> = shares.filter(|(_, share)| *share < DEVICE_SHARE_MIN).collect();
     let (worst, share) = served.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
@@ -112,6 +104,16 @@ fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
         .next_test("the same without --buffered, or with --fsync-at-end")
         .with(format!("device bytes / written bytes, {}", worst.in_words()), *share, Unit::Number);
     Some(ruling.explaining_each(served.iter().map(|(subject, share)| (*subject, 1.0 - share))))
+}
+
+/// Bytes that the drive wrote over the bytes requested.
+fn written_share(subject: &Subject<'_>) -> Option<f64> {
+    let (mut requested, mut device) = (0, 0);
+    for run in subject.runs() {
+        requested += run.bytes[1];
+        device += run.device?.written_bytes;
+    }
+    (requested >= BYTES_MIN).then(|| device as f64 / requested as f64)
 }
 
 /// Judges by the drive's counter.

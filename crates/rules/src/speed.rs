@@ -124,8 +124,8 @@ pub fn places(seen: &PlaceRates) -> Ruling {
     let against = |rates: &Vec<f64>| analysis::compare_among(elsewhere.len(), start, rates);
     let compared =
         seen.places[1..].iter().zip(elsewhere).filter_map(|(p, r)| Some((*p, against(r)?)));
-    let distance = |ratio: f64| libm::log(ratio).abs();
-    let farthest = compared.max_by(|a, b| distance(a.1.ratio).total_cmp(&distance(b.1.ratio)));
+    let distances = compared.map(|(place, c)| (libm::log(c.ratio).abs(), (place, c)));
+    let farthest = distances.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, compared)| compared);
     let Some((place, worst)) = farthest else {
         return Ruling::unknown(format!("Whether the location matters to a {kind} is unknown."));
     };
@@ -152,14 +152,14 @@ pub fn places(seen: &PlaceRates) -> Ruling {
     )
 }
 
+fn mean(costs: &[Cost], part: fn(&Cost) -> f64) -> f64 {
+    analysis::mean(&costs.iter().map(part).collect::<Vec<f64>>())
+}
+
 /// Judges whether commands or their data take the time.
 pub fn per_command(seen: &CommandTimes) -> Ruling {
     let (kind, size) = (seen.kind.name(), binary(u64::from(seen.chunk)));
-    let mean = |of: fn(&Cost) -> f64| {
-        let values: Vec<f64> = seen.costs.iter().map(of).collect();
-        analysis::mean(&values)
-    };
-    let residual = mean(|c| c.residual);
+    let residual = mean(&seen.costs, |cost| cost.residual);
     if seen.costs.is_empty() || seen.costs.len() < seen.rounds || residual > RESIDUAL_MAX {
         return Ruling::unknown(format!(
             "The cost of a {kind} command without its data is unknown: the times of several sizes \
@@ -167,7 +167,8 @@ pub fn per_command(seen: &CommandTimes) -> Ruling {
         ))
         .with("residual", residual, Unit::Number);
     }
-    let (command, rate) = (mean(|c| c.command_ns), mean(|c| c.bytes_per_s));
+    let command = mean(&seen.costs, |cost| cost.command_ns);
+    let rate = mean(&seen.costs, |cost| cost.bytes_per_s);
     let whole = command + f64::from(seen.chunk) / rate * 1e9;
     let share = command / whole;
     let times = format!(

@@ -22,20 +22,20 @@ pub static RULE: Rule = Rule {
 
 pub fn stall(seen: &[Digest]) -> Option<Ruling> {
     let subjects = Subject::reported(seen);
-    let share = |s: &Subject<'_>| s.sum(|run| run.stalled_s) / s.seconds().max(1e-9);
-    let stalled: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_MIN).collect();
-    let worst = stalled.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let shares = subjects.iter().map(|s| (s, s.share_of_time(|run| run.stalled_s)));
+    let stalled: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
+    let (worst, share) = stalled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "During {}, nothing completed for {} of {}: without such stalls they would be {} faster.",
         worst.in_words(),
         span(worst.sum(|run| run.stalled_s)),
         span(worst.seconds()),
-        percent(1.0 / (1.0 - share(worst)).max(0.01) - 1.0)
+        percent(1.0 / (1.0 - share).max(0.01) - 1.0)
     );
     let ruling = Ruling::yes(VerdictKind::Stall, text)
         .next_test("the same again: the drive's background work and other programs vary")
-        .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
-    Some(ruling.explaining_each(stalled.iter().map(|s| (*s, share(s)))))
+        .with(format!("share of the time, {}", worst.in_words()), *share, Unit::Number);
+    Some(ruling.explaining_each(stalled))
 }
 
 #[cfg(test)]

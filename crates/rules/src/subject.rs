@@ -68,6 +68,11 @@ impl<'a> Subject<'a> {
         self.sum(|run| (run.ops[0] + run.ops[1]) as f64) / self.seconds().max(1e-9)
     }
 
+    /// The share of its time that these seconds of its replicates take.
+    pub fn share_of_time(&self, seconds: impl Fn(&Digest) -> f64) -> f64 {
+        self.sum(seconds) / self.seconds().max(1e-9)
+    }
+
     /// Sum over all replicates.
     pub fn sum(&self, of: impl Fn(&Digest) -> f64) -> f64 {
         self.runs().map(of).sum()

@@ -86,9 +86,9 @@ impl TimeSeries {
             let celsius = warmth.and_then(|(_, values)| values[i]);
             points.push(Point { seconds, bytes, celsius });
         }
-        let bytes = |kind| m.kind(kind).map_or(0, |k| k.bytes);
-        let writes = bytes(OpKind::Write) > bytes(OpKind::Read);
-        let mut series = TimeSeries { points, side: if writes { "write" } else { "read" } };
+        let [read, written] =
+            [OpKind::Read, OpKind::Write].map(|kind| m.kind(kind).map_or(0, |k| k.bytes));
+        let mut series = TimeSeries { points, side: if written > read { "write" } else { "read" } };
         series.close(m);
         series
     }
