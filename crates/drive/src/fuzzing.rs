@@ -47,11 +47,11 @@ pub fn answers(page: &[u8]) -> String {
     let statistic = [7, 32, 56].map(|bits| ata::statistic(page, 1, 8, bits));
     let smart = (smart::health(&attributes, "ACME"), statistic);
     let card = (
-        card::Cid::of_sd(page).map(|c| c.date()),
-        card::Cid::of_mmc(page, Some(6)).map(|c| c.date()),
+        card::Cid::parse_sd(page).map(|c| c.date()),
+        card::Cid::parse_mmc(page, Some(6)).map(|c| c.date()),
     );
     let registers =
-        (card::Csd::of_sd(page), card::SdStatus::parse(page), card::ExtCsd::parse(page));
+        (card::Csd::parse(page), card::SdStatus::parse(page), card::ExtCsd::parse(page));
     let nvme = (nvme::health(page), nvme::firmware_slots(page));
     let scsi = (scsi::Inquiry::parse(page), scsi::unit_serial(page), scsi::world_wide_name(page));
     let pages = (

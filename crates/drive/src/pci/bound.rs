@@ -190,20 +190,16 @@ pub fn left_detached() -> Vec<String> {
 pub fn recover() -> Vec<Returned> {
     let machine = Machine::here();
     let notes = Notes::new(&machine);
-    let returned = left(&machine, &notes)
-        .into_iter()
-        .filter_map(|(function, note): (Function, Note)| {
-            let lock = notes.lock(function.address)?;
-            let result = give_back(&notes, &function, Some(&note));
-            drop(lock);
-            let target = format!("pci:{}", note.address);
-            Some(Returned {
-                target,
-                serial: note.serial,
-                failed: result.err().map(|error| error.to_string()),
-            })
-        })
-        .collect();
+    let mut returned = Vec::new();
+    for (function, note) in left(&machine, &notes) {
+        let Some(_lock) = notes.lock(function.address) else { continue };
+        let result = give_back(&notes, &function, Some(&note));
+        returned.push(Returned {
+            target: format!("pci:{}", note.address),
+            serial: note.serial,
+            failed: result.err().map(|error| error.to_string()),
+        });
+    }
     notes.all().into_iter().for_each(|address| tidy(&machine, &notes, address));
     returned
 }

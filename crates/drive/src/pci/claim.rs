@@ -70,7 +70,7 @@ impl ControllerClaim {
     }
 
     /// Claims a controller bound with `prepare --bind`.
-    pub(super) fn of_kept(
+    pub(super) fn from_kept(
         notes: Notes,
         function: Function,
         note: Note,

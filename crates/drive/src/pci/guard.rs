@@ -47,18 +47,21 @@ impl Guard {
     pub fn start(address: Address, lock: &File) -> io::Result<Guard> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB;
         let pages = File::from(rustix::fs::memfd_create("ssdyno", flags)?);
-        let (mut ours, theirs) = UnixStream::pair()?;
+        let (mut link, guard_link) = UnixStream::pair()?;
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(GUARD).arg(address.to_string()).current_dir("/");
         // Its standard streams are the pages, the link and the lock, so it prints nothing.
-        command.stdin(pages.try_clone()?).stdout(OwnedFd::from(theirs)).stderr(lock.try_clone()?);
+        command
+            .stdin(pages.try_clone()?)
+            .stdout(OwnedFd::from(guard_link))
+            .stderr(lock.try_clone()?);
         let process = command.spawn()?;
         drop(command);
-        ours.set_read_timeout(Some(PATIENCE))?;
-        let confirmation = ours.read_exact(&mut [0]);
+        link.set_read_timeout(Some(PATIENCE))?;
+        let confirmation = link.read_exact(&mut [0]);
         // Without its confirmation, it is not guarding. Dropping the link ends it.
         confirmation.map_err(|e| io::Error::new(e.kind(), "the guard process did not start"))?;
-        Ok(Guard { process: Mutex::new(process), link: Some(ours), pages })
+        Ok(Guard { process: Mutex::new(process), link: Some(link), pages })
     }
 
     /// Whether the guard process is still running.

@@ -70,7 +70,7 @@ pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveErr
     let claim = if take {
         ControllerClaim::take(&machine, notes, function, note, nsid)?
     } else {
-        ControllerClaim::of_kept(notes, function, note, nsid)?
+        ControllerClaim::from_kept(notes, function, note, nsid)?
     };
     Ok(PciOpened { info, destroys, claim })
 }

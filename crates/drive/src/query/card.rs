@@ -16,15 +16,15 @@ pub(super) fn run(machine: &Machine, disk: &Node, id: &mut DriveIdentity) {
     id.hardware_id = register("cid");
     let cid = bytes("cid");
     if Bus::from_node(disk) == Bus::Sd {
-        report_cid(id, cid.and_then(|cid| Cid::of_sd(&cid)));
-        report_csd(id, bytes("csd").and_then(|csd| Csd::of_sd(&csd)));
+        report_cid(id, cid.and_then(|cid| Cid::parse_sd(&cid)));
+        report_csd(id, bytes("csd").and_then(|csd| Csd::parse(&csd)));
         report_status(id, bytes("ssr").and_then(|ssr| SdStatus::parse(&ssr)));
         return;
     }
     let extended = ext_csd(machine, disk, id);
     let revision = extended.as_ref().map(|e| e.revision);
     // The boot partitions, separate devices, have no registers.
-    report_cid(id, cid.and_then(|cid| Cid::of_mmc(&cid, revision)));
+    report_cid(id, cid.and_then(|cid| Cid::parse_mmc(&cid, revision)));
     report_life(id, register("life_time"), register("pre_eol_info"), extended.as_ref());
     extended.iter().for_each(|extended| report_extended(id, extended));
 }

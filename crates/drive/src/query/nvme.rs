@@ -147,9 +147,9 @@ fn report_health(query: &mut Query<'_>, controller: &Info) {
         firmware_slots(&slots).into_iter().for_each(|s| query.detail("firmware slots", s));
     }
     // Reading an unsupported log would add an entry to the drive's error log.
-    let list = || query.with(|file| log(file, LOGS, 1024)).ok();
-    let list = controller.lists_logs.then(list).flatten();
-    if list.is_some_and(|list| has_log(&list, OCP_HEALTH)) {
+    if controller.lists_logs
+        && query.with(|file| log(file, LOGS, 1024)).is_ok_and(|list| has_log(&list, OCP_HEALTH))
+    {
         let ocp_log = query.with(|file| log(file, OCP_HEALTH, HealthLog::BYTES)).ok();
         query.id.health.flash_written_bytes = ocp_log.and_then(|log| flash_written(&log));
     }

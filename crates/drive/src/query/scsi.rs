@@ -40,16 +40,14 @@ pub(super) fn report(query: &mut Query<'_>, commands: bool) {
         None => {}
     }
     discard.into_iter().for_each(|words| query.detail("discard", words));
-    let block = u64::from(query.id.logical_block_bytes.unwrap_or(512));
-    let sizes = limits.map(|l| {
-        [
-            ("optimal transfer size", l.transfer_optimal),
-            ("optimal discard size", l.unmap_granularity),
-        ]
-    });
-    for (name, blocks) in sizes.into_iter().flatten() {
+    let block_bytes = u64::from(query.id.logical_block_bytes.unwrap_or(512));
+    let limits = limits.unwrap_or_default();
+    for (name, blocks) in [
+        ("optimal transfer size", limits.transfer_optimal),
+        ("optimal discard size", limits.unmap_granularity),
+    ] {
         if let Some(blocks) = blocks {
-            query.detail(name, units::binary(u64::from(blocks) * block));
+            query.detail(name, units::binary(u64::from(blocks) * block_bytes));
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Cid {
 
 impl Cid {
     /// Parses the CID of an SD card.
-    pub fn of_sd(cid: &[u8]) -> Option<Cid> {
+    pub fn parse_sd(cid: &[u8]) -> Option<Cid> {
         let date = u16::from_be_bytes(bytes(cid, 13)?);
         Some(Cid {
             maker: *cid.first()?,
@@ -47,7 +47,7 @@ impl Cid {
 
     /// Parses the CID of an eMMC. The year counts from 1997. Since revision 5 of the EXT_CSD
     /// (2010), the codes of 1997 to 2009 mean 2013 to 2025.
-    pub fn of_mmc(cid: &[u8], ext_csd_revision: Option<u8>) -> Option<Cid> {
+    pub fn parse_mmc(cid: &[u8], ext_csd_revision: Option<u8>) -> Option<Cid> {
         let date = *cid.get(14)?;
         let year = 1997 + u16::from(date & 15);
         let wrapped = ext_csd_revision.is_some_and(|revision| revision > 4) && year < 2010;
@@ -80,7 +80,7 @@ pub(crate) struct Csd {
 }
 
 impl Csd {
-    pub fn of_sd(csd: &[u8]) -> Option<Csd> {
+    pub fn parse(csd: &[u8]) -> Option<Csd> {
         let register = u128::from_be_bytes(bytes(csd, 0)?);
         let bits = |high: u32, low: u32| (register >> low & ((1 << (high - low + 1)) - 1)) as u64;
         let (class, capacity) = match bits(127, 126) {
@@ -227,7 +227,7 @@ mod tests {
     fn real_cids_are_parsed() {
         // SU04G of 2009-06: maker 3, "SD", revision 8.0.
         let cid = from_hex("035344535530344780 2e550112 0096 01".replace(' ', "").as_str());
-        let cid = Cid::of_sd(&cid.expect("hexadecimal")).expect("whole");
+        let cid = Cid::parse_sd(&cid.expect("hexadecimal")).expect("whole");
         assert_eq!(
             (cid.maker, cid.oem.as_deref(), cid.name.as_deref()),
             (3, Some("SD"), Some("SU04G"))
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!((cid.revision.as_str(), cid.serial), ("8.0", 0x2e55_0112));
         assert_eq!(cid.date().as_deref(), Some("2009-06"));
         let mmc = from_hex("150100424a4e423452078912345671 00".replace(' ', "").as_str());
-        let mmc = Cid::of_mmc(&mmc.expect("hexadecimal"), Some(8)).expect("whole");
+        let mmc = Cid::parse_mmc(&mmc.expect("hexadecimal"), Some(8)).expect("whole");
         assert_eq!((mmc.maker, mmc.name.as_deref()), (0x15, Some("BJNB4R")));
         assert_eq!(mmc.date().as_deref(), Some("2014-07"));
     }
@@ -250,11 +250,11 @@ mod tests {
     fn the_sizes_of_a_csd() {
         // Version 2: C_SIZE in bits 69:48.
         let two = (1u128 << 126 | 121_999 << 48).to_be_bytes();
-        let csd = Csd::of_sd(&two).expect("whole");
+        let csd = Csd::parse(&two).expect("whole");
         assert_eq!((csd.class, csd.bytes), ("SDHC or SDXC", 122_000 * 512 * KIB));
         // Version 1, a 2 GB card: blocks of 1024, C_SIZE 3751, C_SIZE_MULT 7.
         let one = (10u128 << 80 | 3751 << 62 | 7 << 47 | 1 << 12).to_be_bytes();
-        let csd = Csd::of_sd(&one).expect("whole");
+        let csd = Csd::parse(&one).expect("whole");
         assert_eq!((csd.class, csd.bytes), ("SDSC", 3752 * 512 * 1024));
         assert_eq!(csd.write_protected, Some("temporary"));
     }
@@ -315,10 +315,10 @@ mod tests {
         #[test]
         fn arbitrary_bytes_do_not_panic(data in prop::collection::vec(any::<u8>(), 0..600), text in ".{0,40}") {
             from_hex(&text);
-            for cid in [Cid::of_sd(&data), Cid::of_mmc(&data, data.first().copied())] {
+            for cid in [Cid::parse_sd(&data), Cid::parse_mmc(&data, data.first().copied())] {
                 cid.map(|cid| cid.date());
             }
-            let _ = (Csd::of_sd(&data), SdStatus::parse(&data), ExtCsd::parse(&data));
+            let _ = (Csd::parse(&data), SdStatus::parse(&data), ExtCsd::parse(&data));
         }
     }
 }
