@@ -141,7 +141,10 @@ fn remove_tests(code: &mut String) -> Vec<String> {
                 let length = 1 + source.by_ref().take_while(|line| *line != end).count();
                 lines.extend(std::iter::repeat_n("", length + 1));
             }
-            Some(name) => names.push(name.trim_end_matches(';').to_string()),
+            Some(name) => {
+                names.push(name.trim_end_matches(';').to_string());
+                lines.push("");
+            }
             None => lines.push(line),
         }
     }
@@ -179,6 +182,7 @@ mod tests {
         assert_eq!(code, "a\n\n\n\n\nc");
         let mut code = "#[cfg(test)]\npub(crate) mod testing;\nc".to_string();
         assert_eq!(remove_tests(&mut code), ["testing"]);
+        assert_eq!(code, "\n\nc");
         let mut code = "#[cfg(any(test, feature = \"\"))]\nmod testing;\nc".to_string();
         assert_eq!(remove_tests(&mut code), ["testing"]);
     }
