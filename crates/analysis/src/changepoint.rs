@@ -105,9 +105,9 @@ fn noise(logs: &[f64]) -> f64 {
 /// Clips every point to within `most` of the median of its neighbourhood.
 fn clipped(logs: &[f64], most: f64) -> Vec<f64> {
     let half = NEIGHBOURS / 2;
-    let neighbours = |i: usize| &logs[i.saturating_sub(half)..(i + half + 1).min(logs.len())];
     let clipped = logs.iter().enumerate().map(|(i, value)| {
-        let middle = median(neighbours(i).to_vec());
+        let neighbours = &logs[i.saturating_sub(half)..(i + half + 1).min(logs.len())];
+        let middle = median(neighbours.to_vec());
         value.clamp(middle - most, middle + most)
     });
     clipped.collect()

@@ -30,9 +30,10 @@ impl Cost {
         if ns_per_byte.is_nan() || ns_per_byte <= 0.0 {
             return None;
         }
-        let deviation =
-            |(size, ns): &(u32, f64)| (command_ns + ns_per_byte * f64::from(*size) - ns).abs() / ns;
-        let residual = times.iter().map(deviation).fold(0.0, f64::max);
+        let residual = times
+            .iter()
+            .map(|(size, ns)| (command_ns + ns_per_byte * f64::from(*size) - ns).abs() / ns)
+            .fold(0.0, f64::max);
         Some(Cost { command_ns, bytes_per_s: 1e9 / ns_per_byte, residual })
     }
 

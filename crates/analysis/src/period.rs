@@ -121,9 +121,11 @@ fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
     let variance = streams.iter().flatten().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
     let correlations = (PERIOD_MIN..=longest).map(|lag| {
         let pairs = streams.iter().flat_map(|s| s.iter().zip(&s[lag..]));
-        let add =
-            |(sum, n): (f64, f64), (a, b): (&f64, &f64)| (sum + (a - mean) * (b - mean), n + 1.0);
-        let (sum, n) = pairs.fold((0.0, 0.0), add);
+        let (mut sum, mut n) = (0.0, 0.0);
+        for (a, b) in pairs {
+            sum += (a - mean) * (b - mean);
+            n += 1.0;
+        }
         sum / n / variance
     });
     let correlations: Vec<f64> = correlations.collect();

@@ -44,8 +44,8 @@ impl Slope {
         let spread: f64 = (0..n).map(|i| place(i).powi(2)).sum();
         let slope =
             values.iter().enumerate().map(|(i, v)| place(i) * (v - mean)).sum::<f64>() / spread;
-        let square = |(i, v): (usize, &f64)| (v - mean - slope * place(i)).powi(2);
-        let residual: f64 = values.iter().enumerate().map(square).sum();
+        let residual: f64 =
+            values.iter().enumerate().map(|(i, v)| (v - mean - slope * place(i)).powi(2)).sum();
         let error = (residual / (n - 2) as f64 / spread).sqrt();
         let (least, most) =
             values.iter().fold((f64::MAX, f64::MIN), |m, v| (m.0.min(*v), m.1.max(*v)));

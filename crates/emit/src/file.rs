@@ -96,7 +96,6 @@ impl Replacement {
         name: &OsStr,
         old: Option<&EntryAttributes>,
     ) -> io::Result<Replacement> {
-        let denied = |e: &io::Error| e.kind() == ErrorKind::PermissionDenied;
         match draft(&directory, name) {
             Ok((file, draft)) => {
                 let final_name = name.to_os_string();
@@ -108,7 +107,10 @@ impl Replacement {
                 Ok(replacement)
             }
             // The file is writable, but its directory is not: no draft can be made beside it.
-            Err(e) if denied(&e) && old.is_some_and(EntryAttributes::is_writable) => {
+            Err(e)
+                if e.kind() == ErrorKind::PermissionDenied
+                    && old.is_some_and(EntryAttributes::is_writable) =>
+            {
                 let replacement = Replacement::direct(directory.write(name)?)?;
                 Ok(Replacement { is_old: true, ..replacement })
             }

@@ -21,9 +21,9 @@ impl Owner {
     /// The user with this number, and the user's own group.
     pub(crate) fn from_uid(uid: Uid) -> Owner {
         let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let of_sudo =
-            || variable("SUDO_GID").filter(|_| variable("SUDO_UID") == Some(uid.as_raw()));
-        let gid = group_in(&accounts, uid.as_raw()).or_else(of_sudo).unwrap_or(NO_GROUP);
+        let gid = group_in(&accounts, uid.as_raw())
+            .or_else(|| variable("SUDO_GID").filter(|_| variable("SUDO_UID") == Some(uid.as_raw())))
+            .unwrap_or(NO_GROUP);
         Owner { uid, gid: Gid::from_raw(gid) }
     }
 

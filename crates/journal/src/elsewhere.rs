@@ -34,8 +34,8 @@ impl ElsewhereLeft {
 
     /// The command that shows it and compares its blocks.
     pub fn command(&self) -> String {
-        let quoted = |dir: &PathBuf| shell_word(&dir.display().to_string()).into_owned();
-        let dir = self.dir.as_ref().map(|dir| format!(" --journal {}", quoted(dir)));
+        let dir = self.dir.as_ref().map(|dir| dir.display().to_string());
+        let dir = dir.map(|dir| format!(" --journal {}", shell_word(&dir)));
         let user = self.user().map(|user| format!(" --journal-of {}", shell_word(&user)));
         format!("ssdyno recover{}{}", user.unwrap_or_default(), dir.unwrap_or_default())
     }

@@ -188,10 +188,9 @@ impl EarlierJournal {
         let start = reader.stream_position().map_err(failed)?;
         let blocks = (header.region.bytes as usize, &header.checksums[..]);
         // Without effect on a file system that does not support it.
-        let forget = || {
+        let bytes = read_blocks(&file, start, blocks, || {
             let _ = fadvise(&file, 0, None, Advice::DontNeed);
-        };
-        let bytes = read_blocks(&file, start, blocks, forget);
+        });
         let mut head = vec![0; start as usize];
         file.read_exact_at(&mut head, 0).map_err(failed)?;
         let borrowed = Borrowed::from_kept(header.region, bytes, header.checksums.clone());

@@ -6,7 +6,7 @@
 //! 2.0 for the supported logs; OCP Datacenter NVMe SSD Specification 2.0, SMART-3 and SMART-26, for
 //! the extended health.
 
-use crate::identify::{bytes, celsius, trimmed};
+use crate::identify::{bytes, celsius, trimmed, u16_at, u32_at};
 
 /// Unit of the health log's traffic counters: a thousand blocks of 512 bytes.
 const DATA_UNIT_BYTES: u128 = 512_000;
@@ -61,20 +61,17 @@ impl HealthLog {
 
     /// Parses the log; `None` if it is too short.
     pub fn parse(log: &[u8]) -> Option<HealthLog> {
-        let byte = |at: usize| log.get(at).copied();
-        let word = |at| bytes(log, at).map(u16::from_le_bytes);
-        let wide = |at| bytes(log, at).map(u128::from_le_bytes);
-        let count = |at| wide(at).map(saturate);
-        let traffic = |at| Some(saturate(wide(at)?.saturating_mul(DATA_UNIT_BYTES)));
+        let count = |at| u128_at(log, at).map(saturate);
+        let traffic = |at| Some(saturate(u128_at(log, at)?.saturating_mul(DATA_UNIT_BYTES)));
         let mut sensors_c = [None; 8];
         for (i, sensor) in sensors_c.iter_mut().enumerate() {
-            *sensor = word(200 + 2 * i).and_then(celsius);
+            *sensor = u16_at(log, 200 + 2 * i).and_then(celsius);
         }
         Some(HealthLog {
-            critical: byte(0)?,
-            temperature_c: celsius(word(1)?),
-            spare_percent: byte(3)?,
-            wear_percent: byte(5)?,
+            critical: *log.first()?,
+            temperature_c: celsius(u16_at(log, 1)?),
+            spare_percent: *log.get(3)?,
+            wear_percent: *log.get(5)?,
             read_bytes: traffic(32)?,
             written_bytes: traffic(48)?,
             power_cycles: count(112)?,
@@ -95,6 +92,10 @@ impl HealthLog {
     }
 }
 
+fn u128_at(log: &[u8], at: usize) -> Option<u128> {
+    bytes(log, at).map(u128::from_le_bytes)
+}
+
 fn saturate(count: u128) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
@@ -102,12 +103,12 @@ fn saturate(count: u128) -> u64 {
 /// Bytes written to flash, from the extended health log of data-centre drives.
 pub fn flash_written(log: &[u8]) -> Option<u64> {
     let is_ocp = bytes::<16>(log, 496)? == OCP_GUID;
-    is_ocp.then(|| bytes(log, 0).map(u128::from_le_bytes).map(saturate))?
+    is_ocp.then(|| u128_at(log, 0).map(saturate))?
 }
 
 /// Whether a log is in the list of supported logs.
 pub fn has_log(list: &[u8], log: u8) -> bool {
-    bytes(list, 4 * usize::from(log)).is_some_and(|entry| u32::from_le_bytes(entry) & 1 != 0)
+    u32_at(list, 4 * usize::from(log)).is_some_and(|entry| entry & 1 != 0)
 }
 
 /// The occupied firmware slots: number, revision without padding, whether it is active.
@@ -134,11 +135,10 @@ pub enum SanitizeStatus {
 
 /// State of the last sanitize.
 pub fn sanitize_status(log: &[u8]) -> Option<SanitizeStatus> {
-    let word = |at| bytes(log, at).map(u16::from_le_bytes);
-    Some(match word(2)? & 7 {
+    Some(match u16_at(log, 2)? & 7 {
         0 => SanitizeStatus::Never,
         1 | 4 => SanitizeStatus::Done,
-        2 => SanitizeStatus::InProgress(f64::from(word(0)?) / 65536.0),
+        2 => SanitizeStatus::InProgress(f64::from(u16_at(log, 0)?) / 65536.0),
         _ => SanitizeStatus::Failed,
     })
 }

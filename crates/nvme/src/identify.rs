@@ -21,6 +21,16 @@ pub fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
+/// The little-endian number of 16 bits at an offset.
+pub(crate) fn u16_at(data: &[u8], at: usize) -> Option<u16> {
+    bytes(data, at).map(u16::from_le_bytes)
+}
+
+/// The little-endian number of 32 bits at an offset.
+pub(crate) fn u32_at(data: &[u8], at: usize) -> Option<u32> {
+    bytes(data, at).map(u32::from_le_bytes)
+}
+
 /// Kelvin to degrees Celsius; `None` for 0 (not reported) and for implausible values.
 pub(crate) fn celsius(kelvin: u16) -> Option<i16> {
     let degrees = i32::from(kelvin) - 273;
@@ -74,27 +84,24 @@ pub struct Info {
 impl Info {
     /// Parses the structure; `None` if it is too short.
     pub fn parse(data: &[u8]) -> Option<Info> {
-        let byte = |at: usize| data.get(at).copied();
-        let word = |at| bytes(data, at).map(u16::from_le_bytes);
-        let long = |at| bytes(data, at).map(u32::from_le_bytes);
-        let (commands, optional, clean) = (word(256)?, word(520)?, long(328)?);
-        let (fna, version) = (byte(524)?, long(80)?);
+        let (commands, optional) = (u16_at(data, 256)?, u16_at(data, 520)?);
+        let (sanitize, version) = (u32_at(data, 328)?, u32_at(data, 80)?);
         Some(Info {
             serial: bytes(data, 4)?,
             model: bytes(data, 24)?,
             firmware: bytes(data, 64)?,
             version: ((version >> 16) as u16, (version >> 8) as u8, version as u8),
-            warn_c: celsius(word(266)?),
-            critical_c: celsius(word(268)?),
+            warn_c: celsius(u16_at(data, 266)?),
+            critical_c: celsius(u16_at(data, 268)?),
             formats: commands & 2 != 0,
             doorbell_buffer: commands & 0x100 != 0,
             discards: optional & 4 != 0,
             zeroes: optional & 8 != 0,
-            write_cache: byte(525)? & 1 != 0,
-            sanitize: [clean & 1 != 0, clean & 2 != 0, clean & 4 != 0],
-            format_is_global: fna & 3 != 0,
-            lists_logs: byte(261)? & 0x20 != 0,
-            transfer_max: byte(77)?,
+            write_cache: data.get(525)? & 1 != 0,
+            sanitize: [1, 2, 4].map(|bit| sanitize & bit != 0),
+            format_is_global: data.get(524)? & 3 != 0,
+            lists_logs: data.get(261)? & 0x20 != 0,
+            transfer_max: *data.get(77)?,
         })
     }
 }
@@ -142,22 +149,20 @@ pub struct Namespace {
 impl Namespace {
     /// Parses the structure; `None` if it is too short.
     pub fn parse(data: &[u8]) -> Option<Namespace> {
-        let byte = |at: usize| data.get(at).copied();
-        let word = |at| bytes(data, at).map(u16::from_le_bytes);
-        let long = |at| bytes(data, at).map(u64::from_le_bytes);
-        let (features, flbas) = (byte(24)?, byte(26)?);
-        let count = usize::from(byte(25)?.min(63)) + 1;
-        let reported = |at| Some(u32::from(word(at)?) + 1).filter(|_| features & 0x10 != 0);
+        let (features, flbas) = (data.get(24)?, data.get(26)?);
+        let count = usize::from(*data.get(25)?).min(63) + 1;
+        let reported = |at| Some(u32::from(u16_at(data, at)?) + 1).filter(|_| features & 0x10 != 0);
+        let blocks = |at| bytes(data, at).map(u64::from_le_bytes);
         let mut table = [[0; 4]; FORMATS_MAX];
         for (index, entry) in table.iter_mut().enumerate() {
             *entry = bytes(data, 128 + 4 * index).unwrap_or_default();
         }
         Some(Namespace {
-            size: long(0)?,
-            capacity: long(8)?,
-            used: long(16)?,
+            size: blocks(0)?,
+            capacity: blocks(8)?,
+            used: blocks(16)?,
             current: flbas & 15 | if count > 16 { flbas >> 1 & 0x30 } else { 0 },
-            discarded_reads: match byte(33)? & 7 {
+            discarded_reads: match data.get(33)? & 7 {
                 1 => Some(0),
                 2 => Some(0xff),
                 _ => None,

@@ -59,9 +59,11 @@ impl HistoryKey {
         }
         let hardware = world_wide(drive).or_else(|| serial(drive));
         let weak = hardware.is_none();
-        let path = || drive.path.as_deref().unwrap_or(&drive.name);
-        let place = || format!("path/{}/{}", machine.unwrap_or("unknown"), path());
-        Some(HistoryKey { text: hardware.unwrap_or_else(place), weak })
+        let text = hardware.unwrap_or_else(|| {
+            let path = drive.path.as_deref().unwrap_or(&drive.name);
+            format!("path/{}/{path}", machine.unwrap_or("unknown"))
+        });
+        Some(HistoryKey { text, weak })
     }
 }
 

@@ -43,7 +43,6 @@ fn is_damaged(directory: &Directory) -> bool {
 
 /// Writes a new id atomically, unless another process was faster. Replaces a damaged file.
 fn make(directory: &Directory) -> Result<(), StoreError> {
-    let io_error = |source| StoreError::Io { path: directory.path().join(FILE), source };
     let id: String = random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
     let (file, draft) = (OsStr::new(FILE), OsString::from(format!("{FILE}.{id}")));
     let write = || {
@@ -58,7 +57,8 @@ fn make(directory: &Directory) -> Result<(), StoreError> {
             Ok(()) => Ok(()),
         }
     };
-    let result = write().map_err(io_error);
+    let result =
+        write().map_err(|source| StoreError::Io { path: directory.path().join(FILE), source });
     // Missing if nothing was written, or if it was renamed.
     let _ = directory.remove(&draft);
     result

@@ -30,11 +30,12 @@ pub(crate) fn pack(series: &Series, points: Range<usize>) -> Vec<u8> {
     for column in &series.columns {
         put_text(&mut packed, &column.name);
         put_text(&mut packed, column.unit.name());
-        let number_of =
-            |i: usize| column.values.get(i).copied().flatten().filter(|v| v.is_finite());
-        let bytes: Vec<[u8; 8]> =
-            points.clone().map(|i| number_of(i).unwrap_or(f64::NAN).to_le_bytes()).collect();
-        (0..8).for_each(|plane| packed.extend(bytes.iter().map(|b| b[plane])));
+        let numbers = points.clone().map(|i| {
+            let number = column.values.get(i).copied().flatten().filter(|v| v.is_finite());
+            number.unwrap_or(f64::NAN).to_le_bytes()
+        });
+        let numbers: Vec<[u8; 8]> = numbers.collect();
+        (0..8).for_each(|plane| packed.extend(numbers.iter().map(|bytes| bytes[plane])));
     }
     packed
 }

@@ -16,9 +16,9 @@ pub(super) fn run(query: &mut Query<'_>) {
 /// Adds the content of the pages. With `commands`, pages that the kernel has not copied are
 /// requested from the device; some USB sticks hang if an unsupported page is requested.
 pub(super) fn report(query: &mut Query<'_>, commands: bool) {
-    let copy_of = |page: &str| std::fs::read(query.disk.dir.join("device").join(page)).ok();
     let page = |name: &str, page: Option<u8>| {
-        copy_of(name).or_else(|| commands.then(|| fetch(query, page)).flatten())
+        let copy = std::fs::read(query.disk.dir.join("device").join(name)).ok();
+        copy.or_else(|| commands.then(|| fetch(query, page)).flatten())
     };
     let standard = page("inquiry", None).and_then(|data| Inquiry::parse(&data));
     let serial = page("vpd_pg80", Some(0x80)).and_then(|page| scsi::unit_serial(&page));
