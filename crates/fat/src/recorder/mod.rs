@@ -489,8 +489,10 @@ mod tests {
             time: 0,
         };
         let mut recorder = Recorder::open(&mut drive, recording, &mut room).expect("a volume");
-        let mut placed = 0;
+        let (mut placed, mut steps) = (0, 0);
         while placed < 128 << 10 {
+            steps += 1;
+            assert!(steps < 1000, "no progress");
             match recorder.place(4096) {
                 RecorderStep::Write { bytes, .. } => placed += bytes,
                 RecorderStep::Sync => recorder.sync(&mut drive, &mut room).expect("room"),
