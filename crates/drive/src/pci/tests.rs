@@ -286,7 +286,7 @@ fn a_bound_drive_is_recognised_after_a_format() {
     bench.driver(Some("vfio-pci"));
     let function = || bench.function();
     drop(bench.notes.keep(function().address, &note).expect("kept"));
-    let claim = ControllerClaim::of_kept(bench.notes.clone(), function(), note, 1);
+    let claim = ControllerClaim::from_kept(bench.notes.clone(), function(), note, 1);
     // 256 blocks, in the second of two formats: 512 and 4096 bytes.
     let mut page = [0; nvme::identify::STRUCTURE_BYTES];
     page[..8].copy_from_slice(&256u64.to_le_bytes());
