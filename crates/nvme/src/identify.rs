@@ -22,13 +22,18 @@ pub fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
 }
 
 /// The little-endian number of 16 bits at an offset.
-pub(crate) fn u16_at(data: &[u8], at: usize) -> Option<u16> {
+pub fn u16_at(data: &[u8], at: usize) -> Option<u16> {
     bytes(data, at).map(u16::from_le_bytes)
 }
 
 /// The little-endian number of 32 bits at an offset.
-pub(crate) fn u32_at(data: &[u8], at: usize) -> Option<u32> {
+pub fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     bytes(data, at).map(u32::from_le_bytes)
+}
+
+/// The little-endian number of 64 bits at an offset.
+pub fn u64_at(data: &[u8], at: usize) -> Option<u64> {
+    bytes(data, at).map(u64::from_le_bytes)
 }
 
 /// Kelvin to degrees Celsius; `None` for 0 (not reported) and for implausible values.
@@ -152,15 +157,14 @@ impl Namespace {
         let (features, flbas) = (data.get(24)?, data.get(26)?);
         let count = usize::from(*data.get(25)?).min(63) + 1;
         let reported = |at| Some(u32::from(u16_at(data, at)?) + 1).filter(|_| features & 0x10 != 0);
-        let blocks = |at| bytes(data, at).map(u64::from_le_bytes);
         let mut table = [[0; 4]; FORMATS_MAX];
         for (index, entry) in table.iter_mut().enumerate() {
             *entry = bytes(data, 128 + 4 * index).unwrap_or_default();
         }
         Some(Namespace {
-            size: blocks(0)?,
-            capacity: blocks(8)?,
-            used: blocks(16)?,
+            size: u64_at(data, 0)?,
+            capacity: u64_at(data, 8)?,
+            used: u64_at(data, 16)?,
             current: flbas & 15 | if count > 16 { flbas >> 1 & 0x30 } else { 0 },
             discarded_reads: match data.get(33)? & 7 {
                 1 => Some(0),

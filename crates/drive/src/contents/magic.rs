@@ -67,8 +67,8 @@ fn ext<I: Image + ?Sized>(image: &I) -> Option<DeviceContent> {
     if superblock.get(0x38..0x3a)? != b"\x53\xef" {
         return None;
     }
-    let features = |at| u32_at(&superblock, at);
-    let (compatible, incompatible, read_only) = (features(0x5c)?, features(0x60)?, features(0x64)?);
+    let [compatible, incompatible, read_only] =
+        [u32_at(&superblock, 0x5c)?, u32_at(&superblock, 0x60)?, u32_at(&superblock, 0x64)?];
     // Extents, 64 bit, flexible groups and later; huge files, checksums, large directories and
     // later.
     let is_ext4 = incompatible & !0x1f != 0 || read_only & !0x07 != 0;

@@ -8,6 +8,7 @@
 use super::region::Order;
 use crate::machine::DevNumber;
 use crate::node::SECTOR;
+use crate::response::{u32_at, u64_at};
 use crate::sys::stacked::DmTable;
 
 /// A part of a volume on one device, in bytes.
@@ -28,13 +29,12 @@ pub(crate) fn segments(table: &DmTable) -> Option<Vec<Segment>> {
     let mut offset = 0usize;
     for _ in 0..table.segments {
         let spec = table.bytes.get(offset..)?;
-        let u64_at = |at: usize| Some(u64::from_le_bytes(spec.get(at..at + 8)?.try_into().ok()?));
-        let start = u64_at(0)?.checked_mul(SECTOR)?;
-        let bytes = u64_at(8)?.checked_mul(SECTOR)?;
+        let start = u64_at(spec, 0)?.checked_mul(SECTOR)?;
+        let bytes = u64_at(spec, 8)?.checked_mul(SECTOR)?;
         let kind = text(spec.get(24..40)?)?;
         let words: Vec<&str> = text(spec.get(40..)?)?.split_whitespace().collect();
         segments.extend(of_target(kind, &words, start, bytes)?);
-        offset = u32::from_le_bytes(spec.get(20..24)?.try_into().ok()?) as usize;
+        offset = u32_at(spec, 20)? as usize;
     }
     Some(segments)
 }

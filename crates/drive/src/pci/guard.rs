@@ -90,9 +90,8 @@ impl Guard {
 /// If it cannot guard; nothing has been changed.
 pub fn keep_guard(address: &str) -> io::Result<()> {
     let machine = Machine::here();
-    let unknown = || io::Error::from(io::ErrorKind::NotFound);
-    let address: Address = address.parse().map_err(|()| unknown())?;
-    let function = Function::at(&machine, address).ok_or_else(unknown)?;
+    let address: Address = address.parse().map_err(|()| io::ErrorKind::NotFound)?;
+    let function = Function::at(&machine, address).ok_or(io::ErrorKind::NotFound)?;
     function.can_be_silenced()?;
     withdraw();
     let stdout = io::stdout();

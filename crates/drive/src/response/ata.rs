@@ -4,7 +4,7 @@
 //! privileges: a header of 60 bytes, then the drive's 512 bytes. Words are little-endian; text has
 //! its bytes swapped. Sources: ACS-3, 7.12.7 (IDENTIFY DEVICE); SAT-3, 12.2.2 (ATA PASS-THROUGH).
 
-use super::bytes;
+use super::u64_at;
 use crate::node::Node;
 
 const HEADER_BYTES: usize = 60;
@@ -202,8 +202,8 @@ pub(crate) fn statistics_command(page: u8) -> [u8; 16] {
 /// A value of the device statistics (ACS-3, A.5). The two highest bits mean supported and valid;
 /// the value is in the lower 32 or 56 bits, depending on its kind.
 pub(crate) fn statistic(page: &[u8], number: u8, at: usize, bits: u32) -> Option<u64> {
-    let header = bytes(page, 0).map(u64::from_le_bytes)?;
-    let value = bytes(page, at).map(u64::from_le_bytes)?;
+    let header = u64_at(page, 0)?;
+    let value = u64_at(page, at)?;
     // Byte 2 of the header is the page number.
     let is_page = header >> 16 & 0xff == u64::from(number);
     (is_page && value >> 62 == 3).then_some(value & ((1 << bits) - 1))

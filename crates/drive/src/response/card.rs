@@ -4,7 +4,7 @@
 //! Sources: SD Physical Layer Simplified Specification 9.00, chapters 5.2 (CID), 5.3 (CSD) and
 //! 4.10.2 (SD status); JEDEC eMMC 5.1 (JESD84-B51), 7.2 (CID) and 7.4 (EXT_CSD).
 
-use super::{bytes, text};
+use super::{bytes, text, u32_at};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -117,26 +117,25 @@ pub(crate) struct SdStatus {
 
 impl SdStatus {
     pub fn parse(ssr: &[u8]) -> Option<SdStatus> {
-        let byte = |at: usize| ssr.get(at).copied();
         let mut classes = Vec::new();
-        classes.extend(match byte(8)? {
+        classes.extend(match *ssr.get(8)? {
             n @ 1..=3 => Some(format!("class {}", 2 * n)),
             4 => Some("class 10".into()),
             _ => None,
         });
         let class = |letter: &str, n: u8| (n > 0).then(|| format!("{letter}{n}"));
-        classes.extend(class("U", byte(14)? >> 4));
-        classes.extend(class("V", byte(15)?));
-        classes.extend(class("A", byte(21)? & 15));
+        classes.extend(class("U", ssr.get(14)? >> 4));
+        classes.extend(class("V", *ssr.get(15)?));
+        classes.extend(class("A", ssr.get(21)? & 15));
         // Large units have a separate code next to the video classes.
         let large_units = u16::from_be_bytes(bytes(ssr, 16)?) & 0x3ff;
-        let unit = unit_bytes(byte(10)? >> 4);
+        let unit = unit_bytes(ssr.get(10)? >> 4);
         let size = u16::from_be_bytes(bytes(ssr, 11)?);
-        let flags = byte(24)?;
+        let flags = ssr.get(24)?;
         Some(SdStatus {
             classes,
             unit_bytes: if large_units > 0 { Some(u64::from(large_units) * MIB) } else { unit },
-            erase: (size > 0).then_some((size, byte(13)? >> 2)),
+            erase: (size > 0).then_some((size, ssr.get(13)? >> 2)),
             discard: flags & 2 != 0,
             full_erase: flags & 1 != 0,
         })
@@ -175,8 +174,7 @@ pub(crate) struct ExtCsd {
 
 impl ExtCsd {
     pub fn parse(data: &[u8]) -> Option<ExtCsd> {
-        let byte = |at: usize| data.get(at).copied();
-        let revision = byte(192)?;
+        let revision = *data.get(192)?;
         let unit = 4 * KIB;
         Some(ExtCsd {
             revision,
@@ -187,17 +185,17 @@ impl ExtCsd {
                 8 => Some("5.1"),
                 _ => None,
             },
-            cache_bytes: u64::from(u32::from_le_bytes(bytes(data, 249)?)) * 128,
+            cache_bytes: u64::from(u32_at(data, 249)?) * 128,
             life: bytes(data, 268)?,
-            end_of_life: byte(267)?,
+            end_of_life: *data.get(267)?,
             // OPTIMAL_WRITE_SIZE counts units of 4 KiB; OPTIMAL_TRIM_UNIT_SIZE is 1 for one
             // unit, and each increment doubles it.
-            write_bytes: u64::from(byte(265)?) * unit,
-            trim_bytes: match byte(264)? {
+            write_bytes: u64::from(*data.get(265)?) * unit,
+            trim_bytes: match *data.get(264)? {
                 power @ 1..=0x15 => unit << (power - 1),
                 _ => 0,
             },
-            native_4k: byte(63)? & 1 != 0,
+            native_4k: data.get(63)? & 1 != 0,
         })
     }
 }

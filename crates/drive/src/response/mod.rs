@@ -9,17 +9,7 @@ pub(crate) mod nvme;
 pub(crate) mod scsi;
 pub(crate) mod smart;
 
-pub(crate) use ::nvme::identify::bytes;
-
-/// The little-endian number at an offset.
-pub(crate) fn u32_at(data: &[u8], at: usize) -> Option<u32> {
-    bytes(data, at).map(u32::from_le_bytes)
-}
-
-/// The little-endian number at an offset.
-pub(crate) fn u64_at(data: &[u8], at: usize) -> Option<u64> {
-    bytes(data, at).map(u64::from_le_bytes)
-}
+pub(crate) use ::nvme::identify::{bytes, u32_at, u64_at};
 
 /// Bytes in hexadecimal, without separators.
 pub(crate) fn hex(data: &[u8]) -> String {

@@ -137,11 +137,10 @@ impl Sense {
             0x72 | 0x73 => (1, 2, 3),
             _ => return None,
         };
-        let byte_at = |at: usize| data.get(at).copied();
         Some(Sense {
-            key: byte_at(key)? & 15,
-            code: byte_at(code)?,
-            qualifier: byte_at(qualifier)?,
+            key: data.get(key)? & 15,
+            code: *data.get(code)?,
+            qualifier: *data.get(qualifier)?,
         })
     }
 }
