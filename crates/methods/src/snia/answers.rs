@@ -6,7 +6,7 @@ use record::{
 };
 use workload::units::{binary, duration, latency as time};
 
-use super::{dirth, hir, iops, latency, throughput, wsat, xsr};
+use super::metrics::{dirth, hir, iops, latency, throughput, wsat, xsr};
 use script::Outcome;
 use script::draft::{Draft, count, rate};
 

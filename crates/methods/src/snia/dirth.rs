@@ -3,12 +3,11 @@
 use record::{Safety, Unit};
 
 use super::cell::Cell;
+use super::metrics::dirth::{CELLS, NAME, RESPONSE, STEADY};
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, answers, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
-
-pub(super) const NAME: &str = "snia-dirth";
 
 /// Numbers of jobs, and queue depths of each job.
 const LEVELS: [u32; 7] = [32, 16, 8, 6, 4, 2, 1];
@@ -40,15 +39,6 @@ pub(crate) static DIRTH: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
-
-pub(super) const STEADY: MetricInfo =
-    MetricInfo::iops("snia-dirth-steady", "32 jobs at queue depth 32 each, in rounds until steady");
-pub(super) const CELLS: MetricInfo = MetricInfo::iops(
-    "snia-dirth-t{jobs}-q{depth}",
-    "this number of jobs at this queue depth each, 49 intensities of demand",
-);
-pub(super) const RESPONSE: MetricInfo =
-    MetricInfo::ns("snia-dirth-t{jobs}-q{depth}.response", "mean response time of these");
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell = |jobs, depth| {

@@ -3,12 +3,11 @@
 use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
+use super::metrics::hir::{NAME, STEADY, THEN_NONE, WAIT};
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, answers, run, tracked};
 use script::whole::{Whole, time_tight};
 use script::{MethodInfo, MetricInfo};
-
-pub(super) const NAME: &str = "snia-hir";
 
 /// Seconds of writes before each wait.
 const ACCESS_SECONDS: f64 = 5.0;
@@ -44,15 +43,6 @@ pub(crate) static HIR: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
-
-pub(super) const STEADY: MetricInfo = MetricInfo::iops(
-    "snia-hir-steady",
-    "random 4 KiB writes without a wait, in rounds until steady",
-);
-pub(super) const WAIT: MetricInfo =
-    MetricInfo::iops("snia-hir-wait-{time}", "5 s of writes followed by this wait, 36 times");
-pub(super) const THEN_NONE: MetricInfo =
-    MetricInfo::iops("snia-hir-wait-{time}-then-none", "as many writes without a wait, after that");
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell = |name: &MetricKey, seconds, passes| {

@@ -3,12 +3,11 @@
 use record::{Safety, Unit};
 
 use super::cell::Cell;
+use super::metrics::iops::{CELLS, NAME};
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, answers, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
-
-pub(super) const NAME: &str = "snia-iops";
 
 /// Percentages of reads, and block sizes in bytes, in the order of the specification.
 const READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
@@ -40,11 +39,6 @@ pub(crate) static IOPS: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
-
-pub(super) const CELLS: MetricInfo = MetricInfo::iops(
-    "snia-iops-{size}-r{reads}",
-    "random blocks of this size with this percentage of reads, in rounds",
-);
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);

@@ -1,14 +1,13 @@
 //! `snia-latency`: steady-state latency of single operations.
 
-use record::{MetricKey, Safety, Unit};
+use record::{Safety, Unit};
 
 use super::cell::Cell;
+use super::metrics::latency::{CELLS, NAME, distribution};
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, answers, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
-
-pub(super) const NAME: &str = "snia-latency";
 
 /// Block sizes in bytes, and shares of reads in percent.
 const SIZES: [u32; 3] = [8 << 10, 4 << 10, 512];
@@ -58,17 +57,6 @@ pub(crate) static LATENCY: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
-
-pub(super) const CELLS: MetricInfo = MetricInfo::ns(
-    "snia-latency-{size}-r{reads}",
-    "mean service time of random blocks of this size with this percentage of \
-                 reads, at queue depth 1, in rounds",
-);
-
-/// The writes whose latencies are kept.
-pub(super) fn distribution() -> MetricKey {
-    MetricKey::of_words(&[&NAME, &"distribution"])
-}
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);

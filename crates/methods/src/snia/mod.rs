@@ -11,6 +11,7 @@ mod dirth;
 mod hir;
 mod iops;
 mod latency;
+mod metrics;
 mod rounds;
 #[cfg(test)]
 mod tests;

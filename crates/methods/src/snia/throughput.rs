@@ -3,12 +3,11 @@
 use record::{MetricKey, Safety, Unit, size_word};
 
 use super::cell::Cell;
+use super::metrics::throughput::{CELLS, NAME};
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, answers, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
-
-pub(super) const NAME: &str = "snia-throughput";
 
 /// Block sizes in bytes, each with its own purge and precondition.
 const SIZES: [u32; 2] = [1 << 20, 128 << 10];
@@ -41,11 +40,6 @@ pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
-
-pub(super) const CELLS: MetricInfo = MetricInfo::rate(
-    "snia-throughput-{size}-r{reads}",
-    "sequential blocks of this size, all reads or all writes, in rounds",
-);
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);

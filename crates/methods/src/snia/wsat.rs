@@ -3,12 +3,11 @@
 use record::{Safety, Unit};
 
 use super::cell::Cell;
+use super::metrics::wsat::{CELLS, NAME};
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, answers, run, tracked};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
-
-pub(super) const NAME: &str = "snia-wsat";
 
 /// Maximum rounds: six hours of one-minute rounds.
 const ROUNDS_MAX: u32 = 360;
@@ -33,9 +32,6 @@ pub(crate) static WSAT: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
-
-pub(super) const CELLS: MetricInfo =
-    MetricInfo::iops("snia-wsat-{size}-r0", "random writes until they saturate the drive");
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell =

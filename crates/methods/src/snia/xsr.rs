@@ -4,11 +4,10 @@
 use record::Safety;
 
 use super::cell::Cell;
+use super::metrics::xsr::{AFTER, BEFORE, NAME, PARTS, PARTS_END, RANDOM, RECOVERY};
 use super::{IGNORES, Part, answers, run};
 use script::whole::Whole;
 use script::{MethodInfo, MetricInfo};
-
-const NAME: &str = "snia-xsr";
 
 /// Duration of each sequential part and of the random part, seconds.
 const SEQUENTIAL_SECONDS: f64 = 8.0 * 3600.0;
@@ -40,22 +39,6 @@ pub(crate) static XSR: MethodInfo = MethodInfo {
     ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
-
-const PARTS: MetricInfo = MetricInfo::rate(
-    "snia-xsr-{sequential-before,random,sequential-after}",
-    "average rate of each of the three parts",
-);
-const PARTS_END: MetricInfo = MetricInfo::rate(
-    "snia-xsr-{sequential-before,random,sequential-after}.end",
-    "rate in the last tenth of the part",
-);
-pub(super) const RECOVERY: MetricInfo = MetricInfo::ns(
-    "snia-xsr-sequential-after.recovery",
-    "time until the last part reaches 95% of the rate that the first had at its end",
-);
-pub(super) const BEFORE: MetricInfo = PARTS.named("snia-xsr-sequential-before");
-pub(super) const RANDOM: MetricInfo = PARTS.named("snia-xsr-random");
-pub(super) const AFTER: MetricInfo = PARTS.named("snia-xsr-sequential-after");
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let sequential = |metric: MetricInfo| {
