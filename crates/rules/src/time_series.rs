@@ -86,9 +86,10 @@ impl TimeSeries {
             let celsius = warmth.and_then(|(_, values)| values[i]);
             points.push(Point { seconds, bytes, celsius });
         }
-        let [read, written] =
+        let [read_bytes, written_bytes] =
             [OpKind::Read, OpKind::Write].map(|kind| m.kind(kind).map_or(0, |k| k.bytes));
-        let mut series = TimeSeries { points, side: if written > read { "write" } else { "read" } };
+        let mut series =
+            TimeSeries { points, side: if written_bytes > read_bytes { "write" } else { "read" } };
         series.close(m);
         series
     }

@@ -74,9 +74,9 @@ pub fn trim(seen: &Trim) -> Ruling {
 /// Whether no signal shows an effect. If the blocks keep their content and are read as before,
 /// write rates that scatter too much to decide are ignored.
 fn unseen(signals: &[Signal]) -> bool {
-    let without = signals.iter().filter(|s| s.seen == Some(false));
-    let both_unchanged = without.clone().filter(|s| s.name != WRITES).count() == 2;
-    !signals.is_empty() && (both_unchanged || without.count() == signals.len())
+    let unchanged = signals.iter().filter(|s| s.seen == Some(false));
+    let both_unchanged = unchanged.clone().filter(|s| s.name != WRITES).count() == 2;
+    !signals.is_empty() && (both_unchanged || unchanged.count() == signals.len())
 }
 
 /// Result of one signal: `None` if undecided.
