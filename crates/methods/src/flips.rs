@@ -146,6 +146,15 @@ fn read_only(bytes: u64) -> Fake {
     fake
 }
 
+/// Erase blocks of 4 MiB, of which so many stay open.
+fn of_open_blocks(count: usize) -> Fake {
+    let (boundary, open) = (Some((4 * MIB, 50_000)), Some((4 * MIB, count, 20_000_000)));
+    let traits = Traits { noise: 0.0, boundary, open, ..Traits::default() };
+    let mut fake = Fake::confirmed(traits, 256 * MIB);
+    fake.info.logical_block_bytes = 4096;
+    fake
+}
+
 fn with_ram_disc(rate: f64) -> Fake {
     let mut fake = Fake::new(Traits { noise: 0.0, rate, ..Traits::default() });
     let fast = Traits { rate: 5e9, command_ns: 8_000, noise: 0.0, ..Traits::default() };
@@ -271,6 +280,8 @@ fn of_drives() -> Vec<Flip> {
         )
         .concludes(["UNDETERMINED", "GEOMETRY"])
         .says(["Undetermined", "4 MiB erase blocks."]),
+        Flip::new("geometry", 0, [of_open_blocks(3), of_open_blocks(6)])
+            .says(["4 MiB erase blocks, 3 open at once.", "4 MiB erase blocks, 6 open at once."]),
         Flip::new(
             "power",
             0,

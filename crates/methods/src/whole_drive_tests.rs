@@ -343,7 +343,10 @@ fn trim_tells_a_discard_that_works_from_one_that_is_ignored() {
     assert!(seen.text.contains("100% of 256 MiB read as zeros"), "{}", seen.text);
     assert!(value(&out, "trim-write-restored") > 3.0 * value(&out, "trim-write-used"));
     assert!(value(&out, "trim-read-discarded") > 2.0 * value(&out, "trim-read-mapped"));
+    let canary = |out: &Outcome| ["zeros", "kept"].map(|s| value(out, &format!("trim-canary.{s}")));
+    assert_eq!(canary(&out), [1.0, 0.0]);
     let out = done(FlashTraits { ignores_discard: true, ..flash }, "trim", 60);
     let unseen = verdict(&out, "NO TRIM").expect("no signal");
     assert!(unseen.text.contains("kept their content"), "{}", unseen.text);
+    assert_eq!(canary(&out), [0.0, 1.0]);
 }

@@ -45,6 +45,20 @@ fn a_read_only_drive_is_refused_before_the_first_byte() {
     assert_eq!((fake.written, fake.calls), (0, 0));
 }
 
+/// On a large drive, places are too far apart to see every repeated address.
+#[test]
+fn a_verdict_tells_how_certain_the_test_is() {
+    let text = |bytes| {
+        let mut info = borrowable().info;
+        info.bytes = bytes;
+        let layout = super::layout::Layout::new(&info, &Options::default()).expect("room");
+        let found = super::found::Found::default();
+        super::verdict::verdict(&layout, &found, super::found::Capacity::Real).text
+    };
+    assert!(text(256 << 20).contains("any repeated address would have been seen"));
+    assert!(text(1 << 44).contains("others with a probability of "), "{}", text(1 << 44));
+}
+
 #[test]
 fn a_drive_that_keeps_only_the_first_writes_is_not_genuine() {
     let mut fake = Fake::confirmed(Traits::default(), 256 << 20).that_keeps(10);

@@ -191,6 +191,21 @@ mod tests {
         assert_eq!(zone(|i| if i == 0 { 8.0 } else { 17.0 * (1 << (i % 8)) as f64 }), None);
     }
 
+    /// Both groups deviate by `scatter` to either side of their means, which are 1 apart.
+    #[test]
+    fn groups_are_apart_by_five_standard_errors() {
+        let group = |mean: f64, scatter: f64, n: usize| -> Vec<f64> {
+            (0..n).map(|i| if i % 2 == 0 { mean - scatter } else { mean + scatter }).collect()
+        };
+        let apart = |scatter, n, m| separation(&group(0.0, scatter, n), &group(1.0, scatter, m));
+        // The error is scatter * sqrt((n + m) / (n + m - 2) * (1 / n + 1 / m)).
+        assert_eq!([apart(0.141, 4, 8), apart(0.142, 4, 8)].map(|d| d.is_some()), [true, true]);
+        let wide = |scatter: f64| separation(&group(0.0, scatter, 2), &group(1.0, scatter, 2));
+        assert_eq!([wide(0.141), wide(0.142)].map(|d| d.is_some()), [true, false]);
+        assert_eq!(separation(&[0.0], &[0.69, 0.69]), None, "half of the time is not reached");
+        assert!(separation(&[0.0], &[0.70, 0.70]).is_some());
+    }
+
     #[test]
     fn every_block_gets_its_small_writes_and_one_that_opens_it_in_both_rounds() {
         let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);

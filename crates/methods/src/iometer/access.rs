@@ -151,6 +151,21 @@ mod tests {
     }
 
     #[test]
+    fn shares_of_nothing_and_of_all_are_exact() {
+        for (reads, random) in [(0, 0), (0, 100), (100, 0), (100, 100)] {
+            let line = AccessLine { share: 100, reads, random, ..LINE };
+            let mut accesses = Accesses::new(&[line], Region::first(1 << 20), 512, 1);
+            let mut next = 0;
+            for _ in 0..2000 {
+                let op = accesses.next_op();
+                assert_eq!(op.kind == OpKind::Read, reads == 100);
+                assert!(random == 100 || op.offset == next, "{} after {next}", op.offset);
+                next = op.end() % (1 << 20);
+            }
+        }
+    }
+
+    #[test]
     fn each_line_pauses_after_its_own_bursts() {
         let often = AccessLine { share: 50, delay_ms: 2, burst: 3, ..LINE };
         let seldom = AccessLine { size: 65536, delay_ms: 50, burst: 10, ..often };

@@ -423,5 +423,11 @@ mod tests {
         let alike = FILE.replace("'End manager", &format!("{twice}{end}"));
         let runs = parse(&alike).expect("well formed").runs;
         assert_eq!(runs[0].iter().map(|job| job.workers).sum::<u32>(), 2, "one is idle");
+        // With the settings of the first worker it joins its job.
+        let settings = "'Number of outstanding IOs,test connection rate\n\t3,DISABLED\n\
+            'Disk maximum size,starting sector,Data pattern\n\t2097152,64,0\n";
+        let same = format!("'Worker\n\tWorker 2\n'Worker type\n\tDISK\n{settings}{end}");
+        let runs = parse(&FILE.replace("'End manager", &same)).expect("well formed").runs;
+        assert_eq!(runs[0].iter().map(|job| job.workers).collect::<Vec<_>>(), [2]);
     }
 }

@@ -298,6 +298,20 @@ fn content_of_another_run_is_never_taken_for_that_of_this_one() {
 }
 
 #[test]
+fn what_was_written_is_published_while_the_test_runs() {
+    let mut fake = Fake::confirmed(Traits::default(), 16 * MIB);
+    let mut seen = Vec::new();
+    let mut session = script::Session::new(&mut fake).with_checkpoints(|out: &Outcome| {
+        let written = out.metrics.iter().find(|metric| metric.name == "wear-written");
+        seen.push(written.and_then(|metric| metric.value).unwrap_or(0.0));
+    });
+    session.run(&INFO, &options(1, 64 * MIB, false)).expect("nothing is wrong");
+    session.finish();
+    seen.dedup();
+    assert!(seen.len() > 20 && seen.is_sorted(), "{seen:?}");
+}
+
+#[test]
 fn an_unconfirmed_drive_is_refused_before_the_first_byte() {
     let mut out = Outcome::default();
     let mut fake = Fake::read_only(Traits::default());

@@ -14,6 +14,8 @@ use super::Fake;
 pub struct Door {
     content: BTreeMap<u64, Box<[u8]>>,
     channels: Vec<u64>,
+    /// Numbers of the open blocks, the last one used last.
+    open: Vec<u64>,
     flight: Vec<BlockDone>,
     /// Bytes written through this interface after which a write stalls, and the stall in
     /// nanoseconds.
@@ -176,6 +178,18 @@ impl Fake {
         crossing + waking.map_or(0, |(_, ns)| ns)
     }
 
+    /// Time that a write takes longer because it opens a block.
+    fn opening_ns(&mut self, offset: u64) -> u64 {
+        let Some((bytes, most, ns)) = self.traits.open else { return 0 };
+        let block = offset / bytes;
+        let is_open = self.door.open.contains(&block);
+        self.door.open.retain(|other| *other != block);
+        self.door.open.push(block);
+        let closed = self.door.open.len().saturating_sub(most);
+        self.door.open.drain(..closed);
+        if is_open { 0 } else { ns }
+    }
+
     /// Reads the stored content; blocks without content are zero.
     fn fetch(&mut self, mut request: BlockRequest) {
         let done_ns = self.serve(request.bytes.len() as u64) + self.waiting_ns(&request);
@@ -254,7 +268,7 @@ impl Fake {
         if stall > 0 {
             self.door.stalls.remove(0);
         }
-        let done_ns = self.serve(bytes);
+        let done_ns = self.serve(bytes) + self.opening_ns(region.start);
         let traits = &self.traits;
         self.door.channels.iter_mut().for_each(|free| *free += stall);
         let done_ns = done_ns + stall;

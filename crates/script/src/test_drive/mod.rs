@@ -55,6 +55,9 @@ pub struct Traits {
     pub sleep: Option<(Duration, u64)>,
     /// A block read across a multiple of this many bytes takes this much longer, nanoseconds.
     pub boundary: Option<(u64, u64)>,
+    /// Blocks of this many bytes, how many of them stay open, and the time of a block write
+    /// outside of these, nanoseconds.
+    pub open: Option<(u64, usize, u64)>,
     /// Random variation of the speed between measurements, as a share.
     pub noise: f64,
     /// Flash effects.
@@ -76,6 +79,7 @@ impl Default for Traits {
             heats_c_per_s: 0.0,
             sleep: None,
             boundary: None,
+            open: None,
             noise: 0.02,
             flash: FlashTraits::default(),
         }
