@@ -376,6 +376,15 @@ mod tests {
     }
 
     #[test]
+    fn worn_allocation_units_are_retired_until_none_is_free() {
+        let mut card = filled(AuRules { endurance: 1, ..card(2, false).rules });
+        let mut aus = 0..64;
+        assert!(aus.any(|au| card.write(0, au * 256, 256, &mut Untimed).is_err()));
+        card.check();
+        assert!((5..=6).contains(&card.retired), "{} of 6 spare AUs are retired", card.retired);
+    }
+
+    #[test]
     #[should_panic(expected = "AUs in use twice")]
     fn an_allocation_unit_in_use_twice_is_noticed() {
         let mut card = card(2, false);

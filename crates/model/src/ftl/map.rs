@@ -177,4 +177,12 @@ mod tests {
         map.mapped -= 1;
         map.check(|_, _| ());
     }
+
+    #[test]
+    fn unbound_pages_are_no_longer_mapped() {
+        let (mut map, mut left) = (bound(), 0);
+        map.unbind(110, 4, |_, _| ());
+        map.check(|_, len| left += len);
+        assert_eq!(left, 20);
+    }
 }

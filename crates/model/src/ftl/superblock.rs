@@ -434,6 +434,16 @@ mod tests {
     }
 
     #[test]
+    fn an_erased_superblock_is_no_longer_slc() {
+        let (mut blocks, sb) = written(5);
+        blocks.close(sb);
+        blocks.remove(sb, 5);
+        assert_eq!(blocks.take_emptied(), Some(sb));
+        assert!(blocks.erase(sb));
+        blocks.check(0);
+    }
+
+    #[test]
     fn worn_superblocks_are_replaced_until_the_spares_are_gone() {
         let mut blocks = Superblocks::new(2, 1, WEAR);
         let mut erases = 0;
