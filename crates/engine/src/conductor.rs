@@ -240,6 +240,12 @@ mod tests {
     }
 
     #[test]
+    fn a_job_begins_at_the_time_of_its_event() {
+        let wakes = BinaryHeap::from([Reverse((6_000_000, 0))]);
+        assert!(conduct(5_000_000, |conductor| conductor.wakes = wakes) > 6_000_000);
+    }
+
+    #[test]
     #[should_panic(expected = "virtual time goes back from 5000001 to 5000000")]
     fn an_event_in_the_past_is_noticed() {
         conduct(5_000_000, |conductor| conductor.time += 1);
