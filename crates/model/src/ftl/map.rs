@@ -184,5 +184,8 @@ mod tests {
         map.unbind(110, 4, |_, _| ());
         map.check(|_, len| left += len);
         assert_eq!(left, 20);
+        // Single pages, in a chunk that no longer is a run.
+        (0..64).for_each(|i| map.bind(2 * i, 3000 + i, 1, |_, _| ()));
+        map.check(|_, _| ());
     }
 }
