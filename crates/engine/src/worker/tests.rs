@@ -256,6 +256,18 @@ fn a_part_that_issued_more_than_planned_is_noticed() {
     let _ = worker.step(&mut Closed, u64::MAX);
 }
 
+#[test]
+fn a_part_that_begins_beyond_its_plan_issues_nothing() {
+    let planned =
+        Workload { stop: Stop { ops: Some(4), ..Stop::default() }, ..workload(Mix::READ) };
+    let (halt, mut jobs) = (Halt::new(1), [job(&planned, Issue::default())]);
+    let (mut worker, ..) = worker(Fake::new(), &mut jobs, &halt);
+    worker.issued = 5;
+    worker.begin(false, 0, 0);
+    worker.step(&mut Closed, u64::MAX).expect("no failure of the worker");
+    assert_eq!(worker.issued, 5);
+}
+
 /// Wants to see no completions.
 struct Blind;
 
