@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(code, "a\n\n\n\n\nc");
         let mut code = "#[cfg(test)]\npub(crate) mod testing;\nc".to_string();
         assert_eq!(remove_tests(&mut code), ["testing"]);
-        assert_eq!(code, "\n\nc");
+        assert_eq!(code, "\npub(crate) mod testing;\nc");
         let mut code = "#[cfg(any(test, feature = \"\"))]\nmod testing;\nc".to_string();
         assert_eq!(remove_tests(&mut code), ["testing"]);
     }
