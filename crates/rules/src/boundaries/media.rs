@@ -38,6 +38,18 @@ fn a_burst_half_as_fast_again_shows_that_lasting_writes_wait_for_flash() {
     table(said, rows);
 }
 
+/// A burst of ten seconds, without the flush after it.
+#[test]
+fn the_flush_after_a_burst_does_not_count() {
+    let said = |flush_s| {
+        let mut seen = writes([100.0, 50.0, 400.0, 120.0, 50.0]);
+        seen[3].flush_s = flush_s;
+        said(&target(), &seen)
+    };
+    let rows = [(0.0, "nothing"), (1.9, "nothing"), (2.1, "FLASH BOUND: seq-write-1MiB-q8 34%")];
+    table(said, rows);
+}
+
 #[test]
 fn one_rate_of_bytes_that_a_rest_does_not_raise_is_the_controllers() {
     let said = |rates| said(&target(), &writes(rates));

@@ -34,6 +34,14 @@ fn a_fifth_of_the_bytes_of_a_busy_drive_are_noticed() {
 }
 
 #[test]
+fn a_drive_must_be_busy_for_all_of_the_time() {
+    let long = |busy| Digest { seconds: 3.0, ..run(5000, 10_000, busy) };
+    let said = |busy| short(others(&target(), &[run(5000, 10_000, 0.6), long(busy)]));
+    // 0.6 of one second and 1.0 of three are nine tenths.
+    table(said, [(0.99, "nothing"), (1.01, "SATURATED BY OTHERS: a 50%")]);
+}
+
+#[test]
 fn a_flush_for_ten_writes_may_be_a_journal() {
     let said = |flushes| {
         let writes = Digest { ops: [0, 1000], bytes: [0, MIB], flushes, ..run(0, 8192, 1.0) };

@@ -108,6 +108,7 @@ fn how_much_the_drive_read_is_told_in_whole_percent() {
     let rows = [
         (994 * MIB / 10, "at least 99% of the bytes requested."),
         (996 * MIB / 10, "100% of the bytes requested."),
+        (995 * MIB / 10, "at least 100% of the bytes requested."),
         (50 * MIB, "at least 50% of the bytes requested."),
     ];
     table(said, rows);
