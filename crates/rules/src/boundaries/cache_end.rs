@@ -1,3 +1,5 @@
+//! CACHE END: temperature at the fall, folding, a pass that is long enough.
+
 use super::{short, table};
 use crate::Ruling;
 use crate::cache_end::{Sustained, cache_end};

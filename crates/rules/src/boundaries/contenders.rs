@@ -1,3 +1,5 @@
+//! MAPPING UNIT, DEVICE DEPTH, USB and PER-COMMAND: gains, whole depths, shares of a command.
+
 use record::Order;
 use rig::Bus;
 use workload::OpKind;

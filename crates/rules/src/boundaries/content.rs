@@ -1,3 +1,5 @@
+//! COMPRESSIBLE: the gain that counts and the gain that must be ruled out.
+
 use super::{repeat, short, table};
 use crate::content::content;
 use crate::{Contents, Ruling, gains_from};

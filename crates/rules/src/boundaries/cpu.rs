@@ -1,3 +1,5 @@
+//! CPU: share of the time, shortest workload.
+
 use record::{Finding, FindingKind, Level};
 
 use super::{short, table};

@@ -1,3 +1,5 @@
+//! DEPTH: shares of the nominal depth in the workload and in the device, operations per slot.
+
 use rig::DeviceTraffic;
 use workload::Mix;
 

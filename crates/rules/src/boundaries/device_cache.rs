@@ -1,3 +1,5 @@
+//! DEVICE CACHE by working sets: the step that counts, and the one that must be ruled out.
+
 use workload::OpKind::Read;
 
 use super::{checks, repeat, short, table};

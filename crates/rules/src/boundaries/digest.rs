@@ -1,3 +1,5 @@
+//! Digests: every figure that is taken from a measurement.
+
 use record::{Finding, FindingKind, Level, MetricKey, Statistic, Unit};
 use rig::{BackendKind, KindStats, Measurement, Temperature};
 use workload::{Caching, Mix, OpKind, Pattern, Region, Workload};

@@ -1,3 +1,5 @@
+//! CACHE END in short writes: the fall, and the number of intervals.
+
 use workload::Mix;
 
 use super::{checks, short, table};

@@ -1,3 +1,5 @@
+//! FILE SYSTEM: idle share of the drive, operations, bytes moved.
+
 use record::FileSystem;
 use rig::{DeviceTraffic, TargetInfo};
 

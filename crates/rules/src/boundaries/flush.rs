@@ -1,3 +1,5 @@
+//! FLUSH: shortest plausible flush, number of flushes.
+
 use rig::TargetInfo;
 
 use super::{short, table};

@@ -1,3 +1,5 @@
+//! FLUSH as a cost: share of the time.
+
 use super::flush::flushes;
 use super::{short, table};
 use crate::flush_cost::flush_cost;

@@ -1,3 +1,5 @@
+//! FULL: free share of the file system.
+
 use record::FileSystem;
 use rig::TargetInfo;
 

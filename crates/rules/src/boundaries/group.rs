@@ -1,3 +1,5 @@
+//! CPU QUOTA and IO LIMIT: share of the time, rates at a limit.
+
 use rig::GroupLimits;
 
 use super::{short, table};

@@ -1,3 +1,5 @@
+//! HEAT: warning temperatures, share of the time, one rate for all kinds of work.
+
 use record::{Finding, FindingKind, Level};
 use rig::{TargetInfo, Temperature};
 use workload::Mix;

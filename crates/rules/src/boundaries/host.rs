@@ -1,3 +1,5 @@
+//! HOST CEILING: how close rates are, and of how many models.
+
 use rig::TargetInfo;
 use workload::OpKind::Read;
 

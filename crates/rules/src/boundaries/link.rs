@@ -1,3 +1,5 @@
+//! LINK and LINK DOWNGRADED: shares of the ceiling, at depth 1 and above.
+
 use record::Link;
 use rig::{Bus, TargetInfo};
 use workload::Mix;

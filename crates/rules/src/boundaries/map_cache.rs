@@ -1,3 +1,5 @@
+//! MAP CACHE: slow reads, their excess over chance, shares of misses.
+
 use super::{short, table};
 use crate::Ruling;
 use crate::map_cache::{MapSpan, held, map_cache, misses};

@@ -1,3 +1,5 @@
+//! FLASH BOUND and CONTROLLER: bursts, byte rates, room on the link, shares of a read.
+
 use rig::TargetInfo;
 use workload::OpKind::{Read, Write};
 

@@ -1,3 +1,5 @@
+//! MISALIGNED: the ratio that counts, and distances that are alike.
+
 use super::{repeat, short, table};
 use crate::misaligned::misaligned;
 use crate::{Ruling, Shift};

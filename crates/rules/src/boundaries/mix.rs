@@ -1,3 +1,5 @@
+//! MIX-DETERMINED: deviation from the mix, number of writes.
+
 use workload::Mix;
 
 use super::{short, table};

@@ -1,3 +1,5 @@
+//! The cause of a mix: times that add up, the side that takes half of them.
+
 use record::VerdictKind;
 use workload::Mix;
 use workload::OpKind::{Read, Write};

@@ -1,3 +1,5 @@
+//! DEVICE CACHE and OPEN BLOCKS by a small area: gains of reads and writes.
+
 use workload::OpKind::{Read, Write};
 
 use super::{short, table};

@@ -1,3 +1,5 @@
+//! SATURATED BY OTHERS: share of the bytes, busy time, bytes moved, flushes.
+
 use rig::DeviceTraffic;
 
 use super::{short, table};

@@ -1,3 +1,5 @@
+//! POWER STATE: time of the first read after a rest.
+
 use workload::OpKind::Read;
 
 use super::{short, table};

@@ -1,3 +1,5 @@
+//! RAM, DRIVE and GUEST: shares of the bytes, the ceiling of the link, the page cache.
+
 use record::{Finding, FindingKind, Level};
 use rig::{DeviceTraffic, TargetInfo};
 

@@ -1,3 +1,5 @@
+//! SPEED, PLACE MATTERS and PER-COMMAND of `speed`: numbers or ranges, ratios, fits.
+
 use analysis::Cost;
 use workload::OpKind;
 

@@ -1,3 +1,5 @@
+//! STALL: share of the time.
+
 use super::{short, table};
 use crate::stall::stall;
 use crate::testing::{digest, named};

@@ -1,3 +1,5 @@
+//! STEADY: both definitions.
+
 use super::{short, table};
 use crate::steady::steady;
 use crate::{Ruling, Steadiness};

@@ -1,3 +1,5 @@
+//! HEAT under a sustained load: decrease, rise of temperature, recovery.
+
 use record::Unit;
 use rig::{KindStats, Measurement};
 use workload::OpKind;

@@ -1,3 +1,5 @@
+//! Time series: intervals that are needed, bins, rates and temperatures.
+
 use record::Unit;
 use rig::{KindStats, Measurement};
 use workload::OpKind;

@@ -1,3 +1,5 @@
+//! TRIM WORKS: blocks that changed, ratios of reads and writes.
+
 use rig::Released;
 
 use super::{repeat, short, table};

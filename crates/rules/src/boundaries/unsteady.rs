@@ -1,3 +1,5 @@
+//! READS DIFFER: one block.
+
 use rig::Unsteady;
 
 use super::table;

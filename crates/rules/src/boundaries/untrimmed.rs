@@ -1,3 +1,5 @@
+//! UNTRIMMED and DISCARD RESTORES: shares of the fresh rate.
+
 use super::{short, table};
 use crate::untrimmed::{restored, untrimmed};
 use crate::{ReachedState, Ruling, States};

@@ -1,3 +1,5 @@
+//! WEAR: life used, spares, media errors, reads that are repeated.
+
 use record::Health;
 use workload::OpKind::Read;
 
