@@ -7,14 +7,20 @@ use super::positions::uses;
 use super::stream::Throttle;
 use crate::{Blocks, Job, PerKind, RateProcess};
 
-/// Operations per second of each direction with a rate.
+/// Operations per second of each direction with a rate. As in fio, `rate_iops=` counts operations of
+/// the smallest size, and an operation of a random schedule has that size.
 fn rates(job: &Job) -> PerKind<Option<f64>> {
     let pace = &job.pace;
     let [read, write, trim] = [0, 1, 2].map(|kind| {
-        let bytes_per_s = pace.rate.each()[kind].filter(|_| uses(job.access.rw, kind));
-        let per_s = pace.rate_iops.each()[kind].filter(|_| uses(job.access.rw, kind));
-        let mean = mean_size(job.access.blocks.each()[kind], job.access.bs_unaligned);
-        per_s.map(f64::from).or(bytes_per_s.map(|rate| rate as f64 / mean))
+        let blocks = job.access.blocks.each()[kind];
+        let smallest = blocks.min() as f64;
+        let per_s = pace.rate_iops.each()[kind].map(|rate| f64::from(rate) * smallest);
+        let bytes_per_s = pace.rate.each()[kind].map(|rate| rate as f64).or(per_s);
+        let size = match pace.process {
+            RateProcess::Linear => mean_size(blocks, job.access.bs_unaligned),
+            RateProcess::Poisson => smallest,
+        };
+        bytes_per_s.filter(|_| uses(job.access.rw, kind)).map(|rate| rate / size)
     });
     PerKind { read, write, trim }
 }
@@ -142,6 +148,19 @@ mod tests {
                 assert!(error < 1e-9, "{min}-{max} {unaligned}: {found}, not {expected}");
             }
         }
+    }
+
+    #[test]
+    fn operations_of_a_rate_have_the_smallest_size() {
+        let words = ["--name=a", "--size=1m", "--bssplit=4k/50:12k/50", "--rate_iops=100"];
+        let rate = |process: &str| match pacing(
+            &crate::testing::plan(&[&words[..], &[process]].concat()).jobs[0],
+        ) {
+            Pacing::Fixed { rate } | Pacing::Poisson { rate } => rate,
+            pacing => panic!("{pacing:?}"),
+        };
+        assert!((rate("--rate_process=linear") - 50.0).abs() < 1e-9);
+        assert!((rate("--rate_process=poisson") - 100.0).abs() < 1e-9);
     }
 
     #[test]
