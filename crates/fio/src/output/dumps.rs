@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use crate::run::Ran;
 
 /// Writes the blocks of `verify_dump` to `directory` under fio's names: the file's name, the offset
-/// within it, and `received` or `expected`. Returns the written files.
+/// within it, and `received` or `expected`, or `hdr_fail` if its header does not tell what was
+/// expected. Returns the written files.
 pub fn write_dumps(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for run in &ran.jobs {
         for dump in &run.did.dumps {
             let (path, offset) = run.place(dump.address);
             let name = Path::new(&path).file_name().unwrap_or_default().to_string_lossy();
-            let contents = [("received", Some(&dump.found)), ("expected", dump.expected.as_ref())];
+            let contents = match &dump.expected {
+                Some(expected) => vec![("received", &dump.found), ("expected", expected)],
+                None => vec![("hdr_fail", &dump.found)],
+            };
             for (what, content) in contents {
-                let Some(content) = content else { continue };
                 let path = directory.join(format!("{name}.{offset}.{what}"));
                 emit::replace(&path, content)?;
                 paths.push(path);
