@@ -76,7 +76,7 @@ fn is_refused(case: &Case) -> bool {
 /// it finds the file, because another one removes it, or how much it does: fio's threads report their
 /// operations late to the one that counts them.
 fn is_race(case: &Case) -> bool {
-    let limits = ["number_ios", "loops", "io_size", "io_limit"];
+    let limits = ["number_ios", "loops", "io_size", "io_limit", "zonesize"];
     let is_late = case.is("io_submit_mode", "offload") && limits.iter().any(|name| case.has(name));
     is_late || case.shares_files() && (case.has("verify") || case.has("unlink"))
 }

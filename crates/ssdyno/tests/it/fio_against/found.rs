@@ -171,3 +171,21 @@ fn a_file_that_is_appended_to_stays_after_a_last_loop_without_writes() {
     let file = fs::metadata(place.path().join("a.0.0")).expect("it stays");
     assert_eq!(file.len(), 0);
 }
+
+#[test]
+fn rates_in_operations_count_operations_of_the_smallest_size() {
+    let place = place();
+    let words = ["--rw=rw", "--rate_iops=5000", "--bssplit=4k/30:64k/70,8k/100", "--size=1m"];
+    let job = job(&ssdyno(place.path(), &words));
+    let writes = job["write"]["total_ios"].as_u64().expect("a number");
+    // fio: 67 to 87. Equal numbers of both would be 19.
+    assert!((60..95).contains(&writes), "{writes}");
+}
+
+#[test]
+fn a_block_without_a_header_is_dumped_under_the_name_of_fio() {
+    let place = place();
+    let words = ["--filename=damaged", "--rw=read", "--verify=crc32c", "--verify_dump=1"];
+    assert_eq!(ssdyno(place.path(), &words).status.code(), Some(4));
+    assert!(place.path().join("damaged.0.hdr_fail").exists());
+}

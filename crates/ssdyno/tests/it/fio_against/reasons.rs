@@ -133,13 +133,15 @@ const REASONS: [(&str, Explains); 12] = [
     ),
     (
         "a verifying job that fio fails and ssdyno passes: fio reports blocks written twice as bad, \
-         and those of a mix over several files or in the order of a register",
+         and those of a mix over several files, in the order of a register or of a distribution",
         |case, pair, difference| {
             let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0")
                 || difference.text == "error: fio 84, ssdyno 0";
             let is_likely = case.has("verify") && writes(case) && !case.has("verify_only");
             let is_bad = pair.theirs.said.contains("verify: bad");
-            let is_parted = case.has("nrfiles") || case.is("random_generator", "lfsr");
+            let is_parted = case.has("nrfiles")
+                || case.is("random_generator", "lfsr")
+                || case.has("random_distribution");
             let has_several = is_bad && case.mixes() && is_parted;
             is_good && is_likely && (has_several || writes_twice(case, pair))
         },
