@@ -41,8 +41,8 @@ pub struct Access {
     pub distribution: Distribution,
     /// `random_sequence_stride`: each repetition of a sequence follows the one before.
     pub sequence_stride: bool,
-    /// `randseed=`: 0x89 by default.
-    pub randseed: u64,
+    /// `randseed=`; passes then differ, as in fio.
+    pub randseed: Option<u64>,
     /// `randrepeat`: every pass draws the same as the first; the default.
     pub passes_repeat: bool,
     /// `zonemode=strided` and its sizes, if given.
@@ -66,7 +66,7 @@ impl Default for Access {
             lfsr: false,
             distribution: Distribution::Random,
             sequence_stride: false,
-            randseed: 0x89,
+            randseed: None,
             passes_repeat: true,
             zone: None,
         }
@@ -74,6 +74,16 @@ impl Default for Access {
 }
 
 impl Access {
+    /// The seed of all draws; 0x89 by default.
+    pub fn seed(&self) -> u64 {
+        self.randseed.unwrap_or(0x89)
+    }
+
+    /// Whether every pass draws the same as the first.
+    pub fn has_equal_passes(&self) -> bool {
+        self.passes_repeat && self.randseed.is_none()
+    }
+
     /// The smallest block of any direction, which fio uses to lay files out.
     pub fn min_bs(&self) -> u64 {
         self.blocks.each().map(Blocks::min).into_iter().min().unwrap_or(4096)

@@ -150,7 +150,7 @@ impl Job {
     /// A clone's seed. It depends only on `randseed` and the clone's number, so that a verifying
     /// job can reproduce the stamps of the job that wrote the data.
     pub(crate) fn seed(&self, clone: u32) -> u64 {
-        self.access.randseed.wrapping_add(u64::from(clone).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        self.access.seed().wrapping_add(u64::from(clone).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
     /// The greatest common divisor of all offsets and sizes.

@@ -44,9 +44,9 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     .says("offsets have the same distribution as fio's, not the same order"),
     supported("random_distribution", &[], distribution),
     supported("randrepeat", &[], |d, v| put(&mut d.job.access.passes_repeat, v.flag()?))
-        .says("decides for passes of one run; runs always repeat, and `randseed` gives others"),
+        .says("decides for passes of one run, unless `randseed` is given; runs always repeat"),
     supported("allrandrepeat", &[], |_, v| v.flag().map(drop)).says("runs always repeat"),
-    supported("randseed", &[], |d, v| put(&mut d.job.access.randseed, v.bytes()?)),
+    supported("randseed", &[], |d, v| put(&mut d.job.access.randseed, Some(v.bytes()?))),
     supported("zonemode", &[], |d, v| {
         let zbd = "zbd: zoned block devices are not supported";
         d.zone.strided = match v.text()? {

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_repeat_unless_randrepeat_is_off() {
+    fn passes_repeat_unless_randrepeat_is_off_or_a_seed_is_given() {
         let loops = ["--loops=2"];
         for words in [
             &["--rw=randread"][..],
@@ -325,6 +325,7 @@ mod tests {
             };
             assert!(of_passes(&[]), "{words:?}");
             assert!(!of_passes(&["--randrepeat=0"]), "{words:?}");
+            assert!(!of_passes(&["--randrepeat=1", "--randseed=7"]), "{words:?}");
         }
     }
 

@@ -66,7 +66,7 @@ fn drawn(job: &Job, index: u64, low: u64, high: u64) -> u64 {
     if low == high {
         return low;
     }
-    let mut draw = job.access.randseed;
+    let mut draw = job.access.seed();
     for _ in 0..=index {
         draw = draw.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
     }

@@ -263,7 +263,7 @@ impl OpStream {
         (self.pass_is_over, self.flushed) = (false, false);
         self.turn.restart();
         self.walks.iter_mut().for_each(FileWalk::restart);
-        if self.outline.access.passes_repeat {
+        if self.outline.access.has_equal_passes() {
             self.rng = Xoshiro256PlusPlus::seed_from_u64(self.outline.seed);
             self.walks.iter_mut().for_each(FileWalk::repeat);
         }

@@ -314,7 +314,7 @@ fn one_option_implies_another() {
     assert!(aligned.access.norandommap);
     assert_eq!(aligned.access.block_align.read, 8192);
     assert!(job(&["--random_distribution=zipf", "--size=1m"]).access.norandommap);
-    assert_eq!(job(&["--randseed=7", "--size=1m"]).access.randseed, 7);
+    assert_eq!(job(&["--randseed=7", "--size=1m"]).access.seed(), 7);
     assert!(job(&["--verify=md5", "--rw=write", "--size=1m"]).content.refill);
     assert!(job(&["--dedupe_percentage=10", "--size=1m"]).content.refill);
     let all = job(&["--buffer_compress_percentage=100", "--size=1m"]).content;
