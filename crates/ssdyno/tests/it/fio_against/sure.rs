@@ -132,10 +132,14 @@ fn block_min(case: &Case) -> u64 {
     block_sizes(case).min().unwrap_or(4096)
 }
 
+/// The sizes of all jobs. A range or shares of sizes replace a single size.
 fn block_sizes(case: &Case) -> impl Iterator<Item = u64> {
-    let sets = case.global.iter().chain(case.jobs.iter().flatten());
-    let blocks = sets.filter(|set| ["bs", "bsrange", "bssplit"].contains(&set.name));
-    let sizes = blocks.flat_map(|set| set.value.split([':', ',', '-']));
+    let values = (0..case.jobs.len()).flat_map(|job| {
+        let drawn = ["bsrange", "bssplit"].map(|name| case.value(job, name));
+        let is_drawn = drawn.iter().any(Option::is_some);
+        drawn.into_iter().chain([case.value(job, "bs").filter(|_| !is_drawn)]).flatten()
+    });
+    let sizes = values.flat_map(|value| value.split([':', ',', '-']));
     sizes.filter_map(|size| bytes(size.split('/').next()?)).filter(|size| *size > 0)
 }
 
