@@ -104,7 +104,10 @@ const REASONS: [(&str, Explains); 12] = [
         |case, pair, difference| {
             let kinds = ["operations", "offsets", "amounts"];
             let is_likely = case.has("verify_only") && kinds.contains(&difference.kind);
-            writes(case) && is_likely && is_of_writes(case, pair, difference)
+            // Reads of a mix are left out, too; what was written is read by both.
+            let has_more_reads = case.mixes() && reads(&pair.theirs) > reads(&pair.ours);
+            let is_left_out = has_more_reads || is_of_writes(case, pair, difference);
+            writes(case) && is_likely && is_left_out
         },
     ),
     (
@@ -113,10 +116,6 @@ const REASONS: [(&str, Explains); 12] = [
             let kinds = ["operations", "offsets", "amounts"];
             let is_likely = case.has("verify_fatal");
             let is_header = pair.theirs.said.contains("bad magic header");
-            let reads = |did: &Did| {
-                let reads = did.logs.iter().flatten().filter(|logged| logged.0 == 0);
-                reads.count()
-            };
             let is_early = reads(&pair.ours) < reads(&pair.theirs);
             is_likely && kinds.contains(&difference.kind) && is_header && is_early
         },
@@ -150,6 +149,11 @@ const REASONS: [(&str, Explains); 12] = [
 
 fn writes(case: &Case) -> bool {
     !matches!(case.rw(0), "read" | "randread")
+}
+
+/// The number of reads of all clones.
+fn reads(did: &Did) -> usize {
+    did.logs.iter().flatten().filter(|logged| logged.0 == 0).count()
 }
 
 /// Whether a difference is that fio writes its random bytes again where it is asked to.
