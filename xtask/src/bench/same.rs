@@ -22,14 +22,13 @@ const DRIVES: [&str; 3] = ["mmc-kingston-256m", "usb-16k", "samsung-980-1t"];
 /// Limits of every run: the SNIA tests take a day, and a pass over a large drive minutes.
 const LIMITS: [&str; 6] = ["--seed", "7", "--time", "60s", "--size", "256MiB"];
 
-/// Options with which a method runs if it declares no effect of `--size`.
-const WITHOUT_SIZE: [&str; 4] = ["--seed", "7", "--time", "60s"];
+/// How many of these words precede `--size`, which some methods refuse.
+const WITHOUT_SIZE: usize = 4;
 
 /// Fields of the program and of this machine, in which both runs of the earlier program may agree.
 const ELSEWHERE: [&str; 2] = ["/plan/command/0", "/environment/load"];
 
 /// What a run printed.
-#[derive(PartialEq)]
 struct Said {
     exit_code: Option<i32>,
     record: Value,
@@ -45,7 +44,7 @@ pub fn run(revision: &str) -> Result<ExitCode> {
     for drive in DRIVES {
         for method in &methods {
             // Errors name the store, so both programs have the same.
-            let run = |build: &Build| said(build, &bench.path("store.sqlite"), drive, method);
+            let run = |build: &Build| run_method(build, &bench.path("store.sqlite"), drive, method);
             let (old, again, new) = (run(&builds.old)?, run(&builds.old)?, run(&builds.new)?);
             runs += 1;
             measured += usize::from(new.exit_code == Some(0));
@@ -85,25 +84,34 @@ fn methods(build: &Build) -> Result<Vec<String>> {
 }
 
 /// Runs a method on a virtual drive, with a store of its own.
-fn said(build: &Build, store: &Path, drive: &str, method: &str) -> Result<Said> {
-    let said = |options: &[&str]| -> Result<Said> {
-        let _ = std::fs::remove_file(store);
-        let output = Command::new(&build.command)
-            .args(["run", &format!("sim:{drive}"), "-m", method, "--json", "--quiet", "--store"])
-            .arg(store)
-            .args(options)
-            .stdin(Stdio::null())
-            .output()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let record = text.lines().rfind(|line| line.starts_with('{'));
-        Ok(Said {
-            exit_code: output.status.code(),
-            record: record.map_or(Ok(Value::Null), serde_json::from_str)?,
-            errors: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
-    };
-    let limited = said(&LIMITS)?;
-    if limited.exit_code == Some(2) { said(&WITHOUT_SIZE) } else { Ok(limited) }
+fn run_method(build: &Build, store: &Path, drive: &str, method: &str) -> Result<Said> {
+    let limited = run_with(&LIMITS, build, store, [drive, method])?;
+    if limited.exit_code == Some(2) {
+        return run_with(&LIMITS[..WITHOUT_SIZE], build, store, [drive, method]);
+    }
+    Ok(limited)
+}
+
+fn run_with(
+    options: &[&str],
+    build: &Build,
+    store: &Path,
+    [drive, method]: [&str; 2],
+) -> Result<Said> {
+    let _ = std::fs::remove_file(store);
+    let output = Command::new(&build.command)
+        .args(["run", &format!("sim:{drive}"), "-m", method, "--json", "--quiet", "--store"])
+        .arg(store)
+        .args(options)
+        .stdin(Stdio::null())
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let record = text.lines().rfind(|line| line.starts_with('{'));
+    Ok(Said {
+        exit_code: output.status.code(),
+        record: record.map_or(Ok(Value::Null), serde_json::from_str)?,
+        errors: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
 }
 
 /// The paths of the fields in which two values differ.
