@@ -23,15 +23,15 @@ struct Workload {
 
 const WRITE: RequestKind = RequestKind::Write;
 const WORKLOADS: [Workload; 9] = [
-    of("seq-write-64KiB-q16", WRITE, false, 64 << 10, 16),
-    of("seq-write-128KiB-q16", WRITE, false, 128 << 10, 16),
-    of("seq-write-512KiB-q16", WRITE, false, 512 << 10, 16),
-    of("seq-read-64KiB-q16", RequestKind::Read, false, 64 << 10, 16),
-    of("seq-read-512KiB-q16", RequestKind::Read, false, 512 << 10, 16),
-    of("rand-read-4KiB-q1", RequestKind::Read, true, 4096, 1),
-    of("rand-read-4KiB-q16", RequestKind::Read, true, 4096, 16),
-    of("rand-write-4KiB-q1", WRITE, true, 4096, 1),
-    of("rand-write-4KiB-q16", WRITE, true, 4096, 16),
+    Workload::new("seq-write-64KiB-q16", WRITE, false, 64 << 10, 16),
+    Workload::new("seq-write-128KiB-q16", WRITE, false, 128 << 10, 16),
+    Workload::new("seq-write-512KiB-q16", WRITE, false, 512 << 10, 16),
+    Workload::new("seq-read-64KiB-q16", RequestKind::Read, false, 64 << 10, 16),
+    Workload::new("seq-read-512KiB-q16", RequestKind::Read, false, 512 << 10, 16),
+    Workload::new("rand-read-4KiB-q1", RequestKind::Read, true, 4096, 1),
+    Workload::new("rand-read-4KiB-q16", RequestKind::Read, true, 4096, 16),
+    Workload::new("rand-write-4KiB-q1", WRITE, true, 4096, 1),
+    Workload::new("rand-write-4KiB-q16", WRITE, true, 4096, 16),
 ];
 
 /// Requests per batch in the cost measurement, and number of batches.
@@ -43,20 +43,22 @@ const PATIENCE_NS: u64 = 500_000;
 const COSTS: [(&str, usize); 3] =
     [("command-4KiB", 4096), ("command-64KiB", 64 << 10), ("command-512KiB", 512 << 10)];
 
-const fn of(
-    name: &'static str,
-    kind: RequestKind,
-    random: bool,
-    bytes: usize,
-    depth: usize,
-) -> Workload {
-    Workload { name, kind, random, bytes, depth }
+impl Workload {
+    const fn new(
+        name: &'static str,
+        kind: RequestKind,
+        random: bool,
+        bytes: usize,
+        depth: usize,
+    ) -> Workload {
+        Workload { name, kind, random, bytes, depth }
+    }
 }
 
 /// Measures all workloads and prints their rows.
 pub fn measure(drive: &mut Drive) -> Result<(), Failure> {
     let region = drive.bytes.min(REGION_BYTES);
-    let fill = of("fill", WRITE, false, REQUEST_BYTES, SLOTS);
+    let fill = Workload::new("fill", WRITE, false, REQUEST_BYTES, SLOTS);
     let passes = region / REQUEST_BYTES as u64;
     run(drive, &fill, region, |ended, _| ended < passes)?;
     crate::say(format_args!("run,method,target,metric,unit,value,low,high,n,samples"));
