@@ -11,7 +11,7 @@ use drive::{Account, DriveKey, Machine, STATE_IN_HOME, Separation, separation, u
 
 use crate::disk::{Disk, Kernel, PartFile};
 use crate::elsewhere::ElsewhereLeft;
-use crate::file::{self, EarlierJournal, Header, PART, WHOLE};
+use crate::file::{self, EarlierJournal, Header, Lock, PART, WHOLE};
 use crate::homes;
 use crate::leftover::{Leftover, State, look};
 use crate::owner::{Opened, Owner};
@@ -45,8 +45,7 @@ impl Eq for JournalDir {}
 pub struct Journal {
     place: JournalDir,
     path: PathBuf,
-    /// Holds the lock.
-    _file: File,
+    _lock: Lock,
 }
 
 impl JournalDir {
@@ -178,15 +177,15 @@ impl JournalDir {
         borrowed: &Borrowed,
     ) -> Result<Journal, JournalError> {
         let failed = |source| self.unwritten(part, header, source);
-        if !file::lock(&file, part)? {
+        let Some(lock) = Lock::take(&file, part)? else {
             return Err(JournalError::Held { path: part.to_path_buf() });
-        }
+        };
         let mut file = PartFile::new(&*self.disk, part, file);
         file::write(&mut file, header, borrowed.bytes()).map_err(failed)?;
         file.sync().map_err(failed)?;
         let path = part.with_extension(WHOLE);
-        let file = file.publish(&path, &self.dir).map_err(failed)?;
-        Ok(Journal { place: self.clone(), path, _file: file })
+        file.publish(&path, &self.dir).map_err(failed)?;
+        Ok(Journal { place: self.clone(), path, _lock: lock })
     }
 
     /// Registers a journal that is not in the default place.

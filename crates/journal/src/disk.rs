@@ -102,11 +102,10 @@ impl<'d> PartFile<'d> {
     }
 
     /// Gives the file its final name in `directory`. On return, it survives a power loss.
-    pub(crate) fn publish(self, path: &Path, directory: &Path) -> io::Result<File> {
+    pub(crate) fn publish(self, path: &Path, directory: &Path) -> io::Result<()> {
         assert!(self.is_synced, "{} would get its name before it is synced", path.display());
         self.disk.rename(self.path, path)?;
-        self.disk.sync_names(directory)?;
-        Ok(self.file)
+        self.disk.sync_names(directory)
     }
 }
 
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     /// Publishes a file after an append, a sync, and `appends` further appends.
-    fn publish(appends: usize) -> io::Result<File> {
+    fn publish(appends: usize) -> io::Result<()> {
         let directory = tempfile::tempdir()?;
         let (part, path) = (directory.path().join("a.part"), directory.path().join("a"));
         let mut file = PartFile::new(&Kernel, &part, Kernel.create(&part)?);

@@ -112,12 +112,28 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
     Ok(header)
 }
 
-/// Takes the lock of a journal; returns `false` if a run holds it.
-pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(true),
-        Err(Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(JournalError::io("lock", path, error)),
+/// The lock of a journal. It is released when dropped, although a process that another thread is
+/// starting may still have the file open.
+#[derive(Debug)]
+pub(crate) struct Lock(File);
+
+impl Lock {
+    /// Takes the lock; `None` if a run holds it.
+    pub(crate) fn take(file: &File, path: &Path) -> Result<Option<Lock>, JournalError> {
+        let failed = |error| JournalError::io("lock", path, error);
+        let file = file.try_clone().map_err(failed)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(failed(error.into())),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the last file releases it too.
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
@@ -157,8 +173,8 @@ pub struct EarlierJournal {
     pub borrowed: Borrowed,
     /// The bytes before the blocks.
     head: Vec<u8>,
-    /// Holds the lock.
     file: File,
+    _lock: Lock,
 }
 
 impl EarlierJournal {
@@ -180,9 +196,9 @@ impl EarlierJournal {
             }
             Opened::Irregular => return Err(failed(io::Error::other("not a regular file"))),
         };
-        if !lock(&file, path)? {
+        let Some(lock) = Lock::take(&file, path)? else {
             return Err(JournalError::Held { path: path.to_path_buf() });
-        }
+        };
         let mut reader = BufReader::new(&file);
         let header = read_header(&mut reader, path)?;
         let start = reader.stream_position().map_err(failed)?;
@@ -194,7 +210,7 @@ impl EarlierJournal {
         let mut head = vec![0; start as usize];
         file.read_exact_at(&mut head, 0).map_err(failed)?;
         let borrowed = Borrowed::from_kept(header.region, bytes, header.checksums.clone());
-        Ok(EarlierJournal { path: path.to_path_buf(), header, borrowed, head, file })
+        Ok(EarlierJournal { path: path.to_path_buf(), header, borrowed, head, file, _lock: lock })
     }
 
     /// The bytes of the file as they were read: the head, then the blocks.
@@ -232,6 +248,19 @@ mod tests {
         fn write_at(&self, _buffer: &[u8], _offset: u64) -> io::Result<usize> {
             Err(Errno::ROFS.into())
         }
+    }
+
+    /// A process that is being started has copies of all open files.
+    #[test]
+    fn a_lock_ends_with_its_run_though_a_copy_of_the_file_is_open() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let take = || Lock::take(&File::open(file.path()).expect("open"), file.path());
+        let opened = File::open(file.path()).expect("open");
+        let lock = Lock::take(&opened, file.path()).expect("locked").expect("free");
+        let _copy = opened.try_clone().expect("a copy");
+        assert!(take().expect("looked").is_none(), "it is held");
+        drop(lock);
+        assert!(take().expect("looked").is_some(), "it is free");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use drive::{Account, DriveKey};
 
 use crate::elsewhere::ElsewhereLeft;
-use crate::file::{self, WHOLE};
+use crate::file::{self, Lock, WHOLE};
 use crate::owner::{Owner, open_regular};
 use crate::registry::{self, Registered};
 
@@ -58,9 +58,10 @@ fn read(path: &Path) -> Option<(PathBuf, DriveKey, u32)> {
         None => {}
     }
     let is_whole = path.extension().is_some_and(|extension| extension == WHOLE);
-    if !is_whole || !file::lock(&file, path).ok()? {
+    if !is_whole {
         return None;
     }
+    let _lock = Lock::take(&file, path).ok()??;
     let header = file::read_header(&mut file, path).ok()?;
     Some((path.to_path_buf(), header.drive, uid))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use drive::DriveKey;
 
 use crate::JournalError;
-use crate::file::{self, Header, PART, WHOLE};
+use crate::file::{self, Header, Lock, PART, WHOLE};
 use crate::owner::{Opened, Owner};
 use crate::registry::RegistryEntry;
 
@@ -89,9 +89,9 @@ pub(crate) fn look(path: &Path, owner: Owner) -> Result<Option<Leftover>, Journa
             return leftover(State::Damaged { reason, drive: None });
         }
     };
-    if !file::lock(&file, path)? {
+    let Some(_lock) = Lock::take(&file, path)? else {
         return Ok(None);
-    }
+    };
     // A run may have renamed or removed the file before the lock was taken.
     if !path.exists() {
         return Ok(None);

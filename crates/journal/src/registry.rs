@@ -68,7 +68,7 @@ fn write(disk: &dyn Disk, (part, path): (&Path, &Path), dir: &Path, text: &[u8])
     let mut file = PartFile::new(disk, part, disk.create(part)?);
     file.append(text)?;
     file.sync()?;
-    file.publish(path, dir).map(drop)
+    file.publish(path, dir)
 }
 
 /// Records that the blocks of a journal are verified, if it is registered.
