@@ -83,7 +83,9 @@ impl Sure {
         // An asynchronous fio draws again what finds no free place in its queue.
         let is_queued =
             any_mixed && ["libaio", "io_uring"].iter().any(|engine| case.is("ioengine", engine));
-        let is_other = has_any(&PASSES[1..]) || case.has("number_ios") || is_register || is_queued;
+        // The operations of a queue complete in any order.
+        let is_unordered = deep || is_queued || is_register;
+        let is_other = has_any(&PASSES[1..]) || case.has("number_ios") || is_unordered;
         let loops = case.value(0, "loops").filter(|_| !is_other);
         Sure {
             sizes,
