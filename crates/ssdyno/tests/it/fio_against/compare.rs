@@ -312,11 +312,15 @@ fn offsets(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
 /// Operations by which passes of drawn sizes may differ in length.
 const PASS_EXCESS: usize = 2;
 
+/// Operations of the shortest pass that is compared: few have few orders, two of which may be equal.
+const PASS_MIN: usize = 16;
+
 /// Whether every pass draws the same, where there are several.
 fn repeats(log: &[Logged], loops: usize) -> bool {
     let pass = log.len() / loops;
-    let mut lengths = pass.saturating_sub(PASS_EXCESS).max(1)..=pass + PASS_EXCESS;
+    let mut lengths = pass.saturating_sub(PASS_EXCESS)..=pass + PASS_EXCESS;
     loops > 1
+        && pass >= PASS_MIN
         && lengths.any(|pass| log.iter().skip(pass).zip(log).all(|(later, first)| later == first))
 }
 
