@@ -242,6 +242,13 @@ pub struct Syncing {
     pub fsync_on_close: bool,
 }
 
+impl Syncing {
+    /// Whether a file is flushed when its last write is done.
+    pub fn flushes_at_end(&self) -> bool {
+        self.end_fsync || self.fsync_on_close
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncMode {
     /// Neither.

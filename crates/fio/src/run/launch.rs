@@ -67,7 +67,6 @@ fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
     // A range of sizes may exceed a small file, in which only the smaller ones are drawn.
     let largest = job.access.max_bs().min(region.bytes).max(job.access.min_bs()) as u32;
     let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
-    let end_flush = job.syncing.end_fsync || job.syncing.fsync_on_close;
     Workload {
         blocks: BlockSizes::Split(vec![(job.grid(), 1), (largest, 1)]),
         content: clone.content.clone(),
@@ -78,7 +77,7 @@ fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
             time_ns: job.schedule.runtime.map(|t| t.as_nanos() as u64),
             ..Stop::default()
         },
-        flush_at_end: clone.writes() && end_flush,
+        flush_at_end: clone.writes() && job.syncing.flushes_at_end(),
         caching: if job.syncing.direct { Caching::Bypass } else { Caching::Buffered },
         verify: job.verifies() && job.engine != Engine::Null && !reads_of_mix_only(clone),
         proof: proof::proof(job, job.grid()),

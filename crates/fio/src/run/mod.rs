@@ -235,8 +235,9 @@ impl<'p> CheckedPlan<'p> {
             // Before a loop, files are emptied rather than removed; the last may write nothing.
             let ends = clone.job.files.unlink;
             let paths = clone.files.iter().map(|used| used.path.as_path());
-            // But one that appends opens the file at its end.
-            let empties = clone.job.files.unlink_each_loop && !clone.job.space.file_append;
+            // But one that appends or flushes opens the file again at its end.
+            let is_reopened = clone.job.space.file_append || clone.job.syncing.flushes_at_end();
+            let empties = clone.job.files.unlink_each_loop && !is_reopened;
             paths.filter(move |path| {
                 ends || empties && empty_files.iter().any(|(file, _)| file == path)
             })

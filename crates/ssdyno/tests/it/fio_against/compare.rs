@@ -270,7 +270,8 @@ fn offsets(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
             return Some(format!("clone {clone}: ssdyno visits a place twice"));
         }
         // fio draws the first pass of a later clone from another seed than the others.
-        if clone == 0 && sure.counts && repeats(theirs, sure.loops) != repeats(ours, sure.loops) {
+        let repeat = repeats(theirs, sure.loops).zip(repeats(ours, sure.loops));
+        if clone == 0 && sure.counts && repeat.is_some_and(|(theirs, ours)| theirs != ours) {
             return Some("only the passes of one repeat".into());
         }
         let (sides, way): (&[&[u8]], _) = match (sure.blocks, sure.directions) {
@@ -315,13 +316,13 @@ const PASS_EXCESS: usize = 2;
 /// Operations of the shortest pass that is compared: few have few orders, two of which may be equal.
 const PASS_MIN: usize = 16;
 
-/// Whether every pass draws the same, where there are several.
-fn repeats(log: &[Logged], loops: usize) -> bool {
+/// Whether every pass draws the same; unknown for one pass, and for short ones.
+fn repeats(log: &[Logged], loops: usize) -> Option<bool> {
     let pass = log.len() / loops;
     let mut lengths = pass.saturating_sub(PASS_EXCESS)..=pass + PASS_EXCESS;
-    loops > 1
-        && pass >= PASS_MIN
-        && lengths.any(|pass| log.iter().skip(pass).zip(log).all(|(later, first)| later == first))
+    (loops > 1 && pass >= PASS_MIN).then(|| {
+        lengths.any(|pass| log.iter().skip(pass).zip(log).all(|(later, first)| later == first))
+    })
 }
 
 /// Whether two operations of a log begin at the same place.

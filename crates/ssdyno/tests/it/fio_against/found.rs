@@ -164,12 +164,19 @@ fn files_laid_out_before_reads_have_the_content_of_the_job() {
 }
 
 #[test]
-fn a_file_that_is_appended_to_stays_after_a_last_loop_without_writes() {
-    let place = place();
+fn a_file_that_is_appended_to_or_flushed_stays_after_a_last_loop_without_writes() {
     let words = ["--rw=write", "--bs=4k", "--size=16k", "--loops=2", "--unlink_each_loop=1"];
-    let _ = ssdyno(place.path(), &[&words[..], &["--number_ios=4", "--file_append=1"]].concat());
-    let file = fs::metadata(place.path().join("a.0.0")).expect("it stays");
-    assert_eq!(file.len(), 0);
+    let size = |more: &[&str]| {
+        let place = place();
+        let _ = ssdyno(place.path(), &[&words, more].concat());
+        fs::metadata(place.path().join("a.0.0")).map(|file| file.len()).ok()
+    };
+    assert_eq!(size(&["--number_ios=4", "--file_append=1"]), Some(0));
+    let zones = ["--zonesize=8k", "--zonemode=strided"];
+    assert_eq!(size(&zones), None);
+    for flush in ["--end_fsync=1", "--fsync_on_close=1"] {
+        assert_eq!(size(&[&zones[..], &[flush]].concat()), Some(0), "{flush}");
+    }
 }
 
 #[test]

@@ -29,8 +29,8 @@ pub fn rest(case: &Case, pair: &Pair, difference: &Difference, view: View) -> Op
     compare::one_kind(case, &Sure::from_case(case), (&theirs, &pair.ours), difference.kind)
 }
 
-/// Whether the difference disappears without the writes of fio, and the reads mixed with them: of a
-/// mix, about as many reads remain as fio has writes, which is what it reads back.
+/// Whether the difference disappears without the writes and trims of fio, and the reads mixed with
+/// them: of a mix, about as many reads remain as fio has writes, which is what it reads back.
 pub fn is_of_writes(case: &Case, pair: &Pair, difference: &Difference) -> bool {
     if difference.kind == "amounts" {
         // Without verify, it leaves out the reads of a mix, too.
@@ -43,7 +43,9 @@ pub fn is_of_writes(case: &Case, pair: &Pair, difference: &Difference) -> bool {
     let written: Vec<u64> = logs.map(writes).collect();
     let pairs = compare::jobs_mut(&mut theirs.json).iter_mut().zip(compare::jobs(&pair.ours.json));
     for (number, (theirs, ours)) in pairs.enumerate() {
-        theirs["write"] = ours["write"].clone();
+        for side in ["write", "trim"] {
+            theirs[side] = ours[side].clone();
+        }
         let mixed = if theirs.get("mixed").is_some() { "mixed" } else { "read" };
         let operations = ours[mixed]["total_ios"].as_u64().unwrap_or(0);
         let is_near = |written: u64| {
@@ -53,7 +55,7 @@ pub fn is_of_writes(case: &Case, pair: &Pair, difference: &Difference) -> bool {
             theirs[mixed] = ours[mixed].clone();
         }
     }
-    theirs.logs.iter_mut().for_each(|log| log.retain(|logged| logged.0 != 1));
+    theirs.logs.iter_mut().for_each(|log| log.retain(|logged| logged.0 == 0));
     !remains(case, &theirs, &pair.ours, difference)
 }
 
