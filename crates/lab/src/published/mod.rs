@@ -15,8 +15,7 @@ use record::{
 };
 use serde::Deserialize;
 
-use self::figure::Printed;
-pub(crate) use self::figure::{Meant, ParsedFigure};
+pub(crate) use self::figure::{Meant, ParsedFigure, Printed};
 use crate::error::{LabError, Result};
 
 /// Prefix of the ids of published records: `pub:003/m225-fresh`.
@@ -123,6 +122,35 @@ pub(crate) fn figure(path: &str) -> std::result::Result<(ParsedFigure, String), 
     let figure = read(&document, entry).into_iter().find(|(name, _)| name == figure);
     let place = entry.place.clone().or_else(|| document.common.place.clone());
     Ok((figure.ok_or_else(unknown)?.1, place.unwrap_or_default()))
+}
+
+/// The figures at a path whose entry may contain one `*`, with their entries: `000/*-usb/hd-read`.
+/// Entries without the figure are left out; `None` if the document is unknown.
+pub(crate) fn figures(path: &str) -> Option<Vec<(String, ParsedFigure)>> {
+    let mut parts = path.splitn(3, '/');
+    let (name, pattern, column) = (parts.next()?, parts.next()?, parts.next()?);
+    DOCUMENTS.iter().find(|(known, _)| *known == name)?;
+    let document = document(name).ok()?;
+    let (prefix, suffix) = pattern.split_once('*').unwrap_or((pattern, ""));
+    let is_meant = |id: &str| match id.strip_prefix(prefix) {
+        Some(rest) if pattern.contains('*') => rest.ends_with(suffix),
+        Some(rest) => rest.is_empty(),
+        None => false,
+    };
+    let entries = document.runs.iter().filter(|entry| is_meant(&entry.id));
+    let figures = entries.filter_map(|entry| {
+        let figures = read(&document, entry).into_iter();
+        let (_, figure) = figures.into_iter().find(|(name, _)| name == column)?;
+        Some((entry.id.clone(), figure))
+    });
+    Some(figures.collect())
+}
+
+/// Whether a word is a path to a figure, such as `004/usd-sandisk-4g-class2/read`, rather than a
+/// web address.
+pub(crate) fn is_path(word: &str) -> bool {
+    let document = word.split_once('/').filter(|(_, row)| row.contains('/'));
+    document.is_some_and(|(name, _)| name.len() == 3 && name.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Names for the quantity of a published run's metric, its own name first.
