@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::claims::Claims;
 use super::headline::Headline;
 use super::question::Question;
 use super::time_series::Reading;
@@ -24,6 +25,15 @@ const DOCUMENTS: [(&str, &str); 6] = [
     ("003", include_str!("../../../../published/003.toml")),
     ("004", include_str!("../../../../published/004.toml")),
     ("fills", include_str!("../../../../published/fills.toml")),
+];
+
+/// Names and texts of the claims of the documents.
+const CLAIMS: [(&str, &str); 5] = [
+    ("000", include_str!("../../../../published/claims/000.toml")),
+    ("001", include_str!("../../../../published/claims/001.toml")),
+    ("002", include_str!("../../../../published/claims/002.toml")),
+    ("003", include_str!("../../../../published/claims/003.toml")),
+    ("004", include_str!("../../../../published/claims/004.toml")),
 ];
 
 /// A document, and its repeated parts.
@@ -45,6 +55,9 @@ pub struct Document {
     pub figures: Vec<PublishedFigure>,
     /// The document's own result, as printed.
     pub headline: Option<Headline>,
+    /// Its statements, each with its place and the experiment that shows it.
+    #[serde(default)]
+    pub claims: Claims,
     /// Questions that the document leaves open.
     #[serde(rename = "question", default)]
     pub questions: Vec<Question>,
@@ -308,7 +321,13 @@ pub fn document(name: &str) -> Result<Document> {
         LabError::usage(format!("no document '{name}'; known: {names_known}"))
             .advise("ssdyno replicate")
     })?;
-    parse(&format!("published/{name}.toml"), text)
+    let document = parse(&format!("published/{name}.toml"), text)?;
+    let Some((_, text)) = CLAIMS.iter().find(|(known, _)| *known == name) else {
+        return Ok(document);
+    };
+    let claims = toml::from_str(text)
+        .map_err(|e| LabError::usage(format!("published/claims/{name}.toml: {e}")))?;
+    Ok(Document { claims, ..document })
 }
 
 /// Parses a document; `file` is its name in errors.

@@ -7,11 +7,14 @@
 
 mod basis;
 pub mod beside;
+pub mod claims;
 pub mod document;
 mod experiment;
+pub mod expression;
 pub mod headline;
 pub mod here;
 mod imported;
+pub mod judgement;
 mod own_drive;
 pub mod question;
 mod reading;

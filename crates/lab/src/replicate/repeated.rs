@@ -5,6 +5,7 @@ use record::Run;
 use serde_json::{Map, Value, json};
 
 use super::document::{Basis, Document};
+use super::judgement::{self, ClaimCounts, JudgedPlace};
 use super::question::Answered;
 use super::reading::{Compared, compare};
 use crate::error::Result;
@@ -49,6 +50,16 @@ impl<'a> Repeated<'a> {
             self.by_basis().map(|(b, count, of)| format!("{count} of {of} {}", b.name()));
         let by_basis = by_basis.collect::<Vec<_>>().join(", ");
         format!("{count} of {} figures are within their tolerance: {by_basis}", self.figures.len())
+    }
+
+    /// The document's places with their claims, judged.
+    pub(super) fn claims(&self) -> Vec<JudgedPlace<'_>> {
+        judgement::judge(self.document, &self.figures, &|name: &str| self.run_of(name))
+    }
+
+    /// Whether no claim differs.
+    pub fn is_reproduced(&self) -> bool {
+        ClaimCounts::new(&self.claims()).differs == 0
     }
 
     /// The document's open questions that the experiments answer.
@@ -116,6 +127,7 @@ impl<'a> Repeated<'a> {
                 .collect::<Map<_, _>>(),
             "headline": headline,
             "figures": self.figures,
+            "claims": judgement::json(&self.claims()),
             "answers": self.answers(),
             "unanswered": self
                 .unanswered()

@@ -30,10 +30,22 @@ pub enum Unit {
     /// A ratio.
     #[serde(rename = "x")]
     Times,
+    #[serde(rename = "%")]
+    Percent,
+    /// 1024 bytes.
+    #[serde(rename = "KiB")]
+    Kibibytes,
+    #[serde(rename = "C")]
+    Celsius,
+    #[serde(rename = "GBP")]
+    Pounds,
+    /// A number of things.
+    #[serde(rename = "count")]
+    Count,
 }
 
 impl Unit {
-    pub(super) const ALL: [Unit; 9] = [
+    pub(super) const ALL: [Unit; 14] = [
         Unit::GbPerSecond,
         Unit::MbPerSecond,
         Unit::KibPerSecond,
@@ -43,6 +55,11 @@ impl Unit {
         Unit::Seconds,
         Unit::Nanoseconds,
         Unit::Times,
+        Unit::Percent,
+        Unit::Kibibytes,
+        Unit::Celsius,
+        Unit::Pounds,
+        Unit::Count,
     ];
 
     /// Its name, and the conversion factor to the record's unit (bytes per second, operations per
@@ -58,6 +75,11 @@ impl Unit {
             Unit::Seconds => ("s", 1e9),
             Unit::Nanoseconds => ("ns", 1.0),
             Unit::Times => ("x", 1.0),
+            Unit::Percent => ("%", 0.01),
+            Unit::Kibibytes => ("KiB", 1024.0),
+            Unit::Celsius => ("C", 1.0),
+            Unit::Pounds => ("GBP", 1.0),
+            Unit::Count => ("", 1.0),
         }
     }
 }

@@ -3,11 +3,14 @@
 
 use record::{Axis, Chart, Metric, Origin, OriginKind, Run, Series, Unit};
 use report::replication::{
-    Drawing, Headline, ReplicatedFigure, Replication, RunLine, SKETCH_COLUMNS, Sketch,
+    ClaimEntry, ClaimPlace, ClaimState as ShownState, Claims, Drawing, Headline, ReplicatedFigure,
+    Replication, RunLine, SKETCH_COLUMNS, Sketch,
 };
 
+use super::claims::{ClaimExperiment, ClaimValue};
 use super::document::{Bound, Chart as Shape, PublishedFigure};
 use super::headline;
+use super::judgement::{self, ClaimCounts, ClaimGround, ClaimState, JudgedClaim, JudgedPlace};
 use super::question::Answered;
 use super::reading::Compared;
 use super::repeated::{Done, Repeated};
@@ -57,6 +60,7 @@ impl Repeated<'_> {
             sources,
             sketches: sketches.collect(),
             figures: figures.iter().map(figure).collect(),
+            claims: claims(&self.claims()),
             missed: missed(figures),
             answers: answers
                 .chain(
@@ -166,6 +170,105 @@ fn figure(compared: &Compared) -> ReplicatedFigure {
         met: compared.met,
         basis: compared.basis.name().to_string(),
         source: compared.source.clone(),
+    }
+}
+
+fn claims(places: &[JudgedPlace<'_>]) -> Claims {
+    let places_view = places.iter().map(|judged| ClaimPlace {
+        at: judged.place.at.clone(),
+        topic: judged.place.topic.clone(),
+        none: judged.place.none.clone(),
+        claims: judged.claims.iter().map(claim).collect(),
+    });
+    Claims { sentence: claims_sentence(places), places: places_view.collect() }
+}
+
+/// `28 claims: 24 reproduced (15 on virtual drives, 9 from published rows), 3 differ (3 from
+/// published rows), 1 cannot be reproduced here`; empty for a document without claims.
+fn claims_sentence(places: &[JudgedPlace<'_>]) -> String {
+    let counts = ClaimCounts::new(places);
+    if counts.all() == 0 {
+        return String::new();
+    }
+    let grounds = [
+        (ClaimGround::VirtualDrive, "on virtual drives"),
+        (ClaimGround::PublishedRows, "from published rows"),
+        (ClaimGround::Arithmetic, "by arithmetic"),
+    ];
+    let by_ground = |state: ClaimState| {
+        let words = grounds.into_iter().filter_map(|(ground, words)| {
+            let claims = places.iter().flat_map(|place| &place.claims);
+            let count = claims.filter(|c| c.state == state && c.ground == ground).count();
+            (count > 0).then(|| format!("{count} {words}"))
+        });
+        let words = words.collect::<Vec<_>>().join(", ");
+        if words.is_empty() { words } else { format!(" ({words})") }
+    };
+    let not_run = match counts.not_run {
+        0 => String::new(),
+        count => format!(", {count} not run"),
+    };
+    format!(
+        "{} claims: {} reproduced{}, {} differ{}, {} cannot be reproduced here{not_run}",
+        counts.all(),
+        counts.reproduced,
+        by_ground(ClaimState::Reproduced),
+        counts.differs,
+        by_ground(ClaimState::Differs),
+        counts.cannot,
+    )
+}
+
+fn claim(judged: &JudgedClaim<'_>) -> ClaimEntry {
+    let JudgedClaim { claim, state, reasons, .. } = judged;
+    let state = match state {
+        ClaimState::Reproduced => ShownState::Reproduced,
+        ClaimState::Differs => ShownState::Differs,
+        ClaimState::Cannot => ShownState::Cannot,
+        ClaimState::NotRun => ShownState::NotRun,
+    };
+    let note = claim.note.as_deref().filter(|_| state == ShownState::Reproduced);
+    let remarks: Vec<&str> = reasons.iter().copied().chain(note).collect();
+    ClaimEntry {
+        says: claim.says.clone(),
+        row: claim.row.clone(),
+        state,
+        shown_by: shown_by(judged),
+        remark: remarks.join("; "),
+    }
+}
+
+/// The experiment of a claim with its result.
+fn shown_by(judged: &JudgedClaim<'_>) -> String {
+    match &judged.claim.experiment {
+        ClaimExperiment::Cannot(_) => String::new(),
+        ClaimExperiment::Figures(names) if judged.figures.is_empty() => names.join("; "),
+        ClaimExperiment::Figures(_) => {
+            let figures = judged.figures.iter().map(|figure| {
+                let value = figure.here.map_or_else(|| "unknown".to_string(), number);
+                let unit = figure.unit.name_and_scale().0;
+                format!("{}: {value} {unit}, published {}", figure.what, published(figure))
+            });
+            let figures = figures.collect::<Vec<_>>().join("; ");
+            format!("{figures} ({})", judgement::bases(&judged.figures))
+        }
+        ClaimExperiment::Value(shown) => {
+            let unit = shown.unit.name_and_scale().0;
+            let value = judged.value.map_or_else(String::new, |value| {
+                format!(" = {}", format!("{} {unit}", number(value)).trim_end())
+            });
+            format!("{}{value}; shown if {}", shown.value.text(), range(shown))
+        }
+    }
+}
+
+/// The range in which a value shows a claim.
+fn range(shown: &ClaimValue) -> String {
+    match (shown.at_least, shown.at_most) {
+        (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
+        (Some(low), None) => format!("at least {}", number(low)),
+        (None, Some(high)) => format!("at most {}", number(high)),
+        (None, None) => "never".to_string(),
     }
 }
 
@@ -280,9 +383,10 @@ fn unit_of(unit: PublishedUnit) -> Unit {
     match unit {
         GbPerSecond | MbPerSecond | KibPerSecond | KbPerSecond => Unit::BytesPerSecond,
         Iops => Unit::Iops,
-        Gigabytes => Unit::Bytes,
+        Gigabytes | Kibibytes => Unit::Bytes,
         Seconds | Nanoseconds => Unit::Nanoseconds,
-        Times => Unit::Number,
+        Celsius => Unit::Celsius,
+        Times | Percent | Pounds | Count => Unit::Number,
     }
 }
 

@@ -4,12 +4,14 @@
 //! The views contain words and numbers ready for display. Nothing is compared here.
 
 mod beside;
+mod claims;
 mod page;
 mod text;
 
 use record::{Chart, Run};
 
 pub use self::beside::{Beside, BesideFigure, Published, beside};
+pub use self::claims::{ClaimEntry, ClaimPlace, ClaimState, Claims, claims_text};
 pub use self::page::html;
 pub use self::text::text;
 
@@ -36,6 +38,8 @@ pub struct Replication {
     /// The same charts for text.
     pub sketches: Vec<Sketch>,
     pub figures: Vec<ReplicatedFigure>,
+    /// Every statement of the document by its place.
+    pub claims: Claims,
     /// Names of missed figures, with the reason.
     pub missed: Vec<[String; 2]>,
     /// Open questions of the document, with their answers.

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html as markup};
 
-use super::{Headline, ReplicatedFigure, Replication};
+use super::{Headline, ReplicatedFigure, Replication, claims};
 use crate::chart;
 use crate::html::{document, sheet::sheet};
 use crate::quantity::UNKNOWN;
@@ -15,6 +15,7 @@ pub fn html(view: &Replication, version: &str) -> String {
         section.summary {
             h1 { (view.title) }
             p.verdict.(if view.met { "plain" } else { "warn" }) { (view.sentence) }
+            @if !view.claims.sentence.is_empty() { p { (view.claims.sentence) } }
             p.note { (view.about) }
         }
         @let drawings: Vec<Markup> = chart::drawn(&view.charts, &view.sources);
@@ -33,6 +34,7 @@ pub fn html(view: &Replication, version: &str) -> String {
                 }
             }
         }
+        @if !view.claims.places.is_empty() { (claims::section(&view.claims)) }
         section {
             details {
                 summary { "Runs" }

@@ -33,7 +33,8 @@ pub fn text(view: &Replication, style: &Style) -> String {
         let page = run.page.as_deref().unwrap_or("no page could be written");
         text += &format!("run {}   {}   {}   {page}\n", run.number, run.experiment, run.target);
     }
-    text + &format!("\n{}\n", view.sentence)
+    text += &format!("\n{}\n", view.sentence);
+    if view.claims.sentence.is_empty() { text } else { text + &lines(&view.claims.sentence, width) }
 }
 
 /// A paragraph wrapped into lines, including the last line break.
@@ -104,6 +105,7 @@ fn sketch(chart: &Sketch, style: &Style) -> String {
 mod tests {
     use record::{Run, Target};
 
+    use super::super::{ClaimEntry, ClaimPlace, ClaimState, Claims, claims_text};
     use super::*;
 
     #[test]
@@ -123,12 +125,28 @@ mod tests {
             sources: Run::new("replicate", Target::default()),
             sketches: Vec::new(),
             figures: Vec::new(),
+            claims: Claims {
+                sentence: sentence.clone(),
+                places: vec![ClaimPlace {
+                    at: "paragraph 1".into(),
+                    topic: sentence.clone(),
+                    none: None,
+                    claims: vec![ClaimEntry {
+                        says: sentence.clone(),
+                        row: Some(sentence.clone()),
+                        state: ClaimState::Differs,
+                        shown_by: sentence.clone(),
+                        remark: sentence.clone(),
+                    }],
+                }],
+            },
             missed: vec![["a figure".into(), sentence.clone()]],
             answers: vec![["a question".into(), sentence]],
             runs: Vec::new(),
         };
         for (width, widest) in [(60, 60), (80, 80), (200, SENTENCE_COLUMNS)] {
-            let text = text(&view, &Style { width, ..Style::PLAIN });
+            let style = Style { width, ..Style::PLAIN };
+            let text = text(&view, &style) + &claims_text(&view, &style);
             assert!(text.lines().all(|line| line.chars().count() <= widest), "{text}");
         }
     }

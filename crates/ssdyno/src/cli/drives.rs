@@ -71,6 +71,7 @@ const REPLICATE_EXAMPLES: &str = "\
 Examples:
   ssdyno replicate              the list of documents
   ssdyno replicate 003          effects of use and TRIM on an SSD: published and measured figures
+  ssdyno replicate 004 --claims every claim of the document: reproduced, or why not
   ssdyno replicate 001 --json | jq '.figures[] | select(.met | not)'
   ssdyno replicate 002 .        the same tests on the drive under this directory";
 
@@ -84,6 +85,9 @@ pub struct ReplicateArgs {
     /// Only experiments whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
+    /// Show every claim of the document by its place, and whether it is reproduced
+    #[arg(long, conflicts_with = "target")]
+    pub claims: bool,
     /// Also write a page with published figures next to ours, to FILE or beside the store
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(conflicts_with = "target")]

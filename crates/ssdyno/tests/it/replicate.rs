@@ -34,10 +34,12 @@ fn rows_of_document_004_are_met_predicted_or_flagged_and_its_questions_answered(
     assert_eq!(contradicts.expect("its row")["met"], false);
     let (fitted, predicted) = (&found["by_basis"]["fitted"], &found["by_basis"]["predicted"]);
     assert_eq!(fitted["met"], fitted["of"]);
-    assert!(predicted["met"].as_u64() >= Some(18), "{predicted}");
+    // Without the eleven reads that are one fitted constant of the USB driver.
+    assert!(predicted["met"].as_u64() >= Some(7), "{predicted}");
     let answers = found["answers"].as_array().expect("answers");
     assert_eq!(answers.len(), 3);
     assert!(answers[0]["answer"].as_str().expect("text").starts_with("Not on"), "{answers:?}");
+    check_claims(&found, 45);
     let runs = found["runs"].as_array().expect("runs");
     for run in runs {
         let page = Path::new(run["page"].as_str().expect("a page"));
@@ -54,11 +56,25 @@ fn rows_of_document_004_are_met_predicted_or_flagged_and_its_questions_answered(
     assert_eq!(names, ["lay-out", "read", "write"]);
 }
 
+/// Checks that every claim was evaluated, that at least `reproduced` were shown, and that the others
+/// have a reason.
+fn check_claims(replication: &Value, reproduced: u64) {
+    let claims = &replication["claims"];
+    assert_eq!(claims["counts"]["not_run"], 0, "{claims}");
+    assert!(claims["counts"]["reproduced"].as_u64() >= Some(reproduced), "{}", claims["counts"]);
+    let places = claims["places"].as_array().expect("places");
+    for claim in places.iter().flat_map(|place| place["claims"].as_array().expect("claims")) {
+        let is_reproduced = claim["state"] == "reproduced";
+        let because = claim["because"].as_array().expect("reasons");
+        assert_eq!(because.is_empty(), is_reproduced, "{claim}");
+    }
+}
+
 /// A link of document 000 as the host sees it, and a drive on a host fitted to another drive.
 #[test]
 fn links_and_hosts_of_document_000_are_met_and_only_selected_ones_shown() {
     let place = tempfile::tempdir().expect("a directory");
-    let output = replicate(place.path(), &["000", "--only", "ros-bx500"]);
+    let output = replicate(place.path(), &["000", "--only", "ros-mx500"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("3 of 4 figures are within their tolerance: 3 of 4 predicted"), "{text}");
@@ -81,6 +97,26 @@ fn document_002_shows_its_headline_and_the_hidden_difference() {
         "{text}"
     );
     assert!(text.contains("3 predicted, 5 of 5 fitted"), "{text}");
+    let output = replicate(place.path(), &["002", "--json"]);
+    check_claims(&json(&output), 20);
+}
+
+/// Claims of document 001 by their place; those whose experiments were not selected say so.
+#[test]
+fn claims_are_shown_by_place_with_their_state() {
+    let place = tempfile::tempdir().expect("a directory");
+    let page = place.path().join("page.html");
+    let html = format!("--html={}", page.display());
+    let output = replicate(place.path(), &["001", "--claims", "--only", "970-evo-plus-a53", &html]);
+    assert_eq!(output.status.code(), Some(0), "no claim differs: {output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let smaller = text.split("Smaller blocks are not").nth(1).expect("a claim of paragraph 2");
+    assert!(smaller.lines().nth(1).expect("its state").contains("reproduced"), "{text}");
+    for part in ["paragraph 13: ", "none: ", "not run", "cannot be reproduced here, because"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("Every claim, by its place in the document"), "{page}");
 }
 
 /// The recorder of document 001, on all of its 2 TB.
