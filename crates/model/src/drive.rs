@@ -260,9 +260,8 @@ impl Drive {
                 if cache.is_off() {
                     return fetch(ppn, n, page.is_slc(ppn));
                 }
-                for i in (0..n).filter(|i| !cache.take(lpn + i)) {
-                    fetch(ppn + i, 1, page.is_slc(ppn));
-                }
+                let is_slc = page.is_slc(ppn);
+                cache.take_all(lpn, n, |offset, n| fetch(ppn + offset, n, is_slc));
             }),
             Translation::Au(au) => {
                 let missing = (lpn..end).filter(|lpn| cache.is_off() || !cache.take(*lpn));

@@ -77,6 +77,23 @@ impl ReadCache {
         std::mem::replace(&mut self.places[index], lpn + 1) == lpn + 1
     }
 
+    /// Caches `n` units from `lpn` on, and passes every run of units that were not cached: its
+    /// distance from `lpn` and its length.
+    pub fn take_all(&mut self, lpn: u32, n: u32, mut fetch: impl FnMut(u32, u32)) {
+        let mut missing = 0;
+        for i in 0..n {
+            if !self.take(lpn + i) {
+                missing += 1;
+            } else if missing > 0 {
+                fetch(i - missing, missing);
+                missing = 0;
+            }
+        }
+        if missing > 0 {
+            fetch(n - missing, missing);
+        }
+    }
+
     /// Caches `n` units from `lpn` on.
     #[inline]
     pub fn keep(&mut self, lpn: u32, n: u32) {
@@ -131,5 +148,19 @@ mod tests {
         cache.keep(6, 2);
         assert!(cache.take(7) && cache.take(6));
         assert!(ReadCache::new(0, 4096).is_off());
+    }
+
+    #[test]
+    fn units_that_are_not_cached_are_fetched_in_runs() {
+        let mut cache = ReadCache::new(16 * 4096, 4096);
+        cache.keep(3, 1);
+        let mut runs = |lpn, n| {
+            let mut runs = Vec::new();
+            cache.take_all(lpn, n, |offset, length| runs.push((offset, length)));
+            runs
+        };
+        assert_eq!(runs(1, 5), [(0, 2), (3, 2)]);
+        assert_eq!(runs(0, 6), [(0, 1)]);
+        assert_eq!(runs(0, 6), []);
     }
 }

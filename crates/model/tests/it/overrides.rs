@@ -45,6 +45,17 @@ fn a_read_cache_answers_what_fits_it() {
 }
 
 #[test]
+fn a_read_cache_does_not_slow_reads_that_miss_it() {
+    let rate = |cache: &str| {
+        let mut bench = bench(&[("read_cache", cache)]);
+        bench.sweep(Write, 0, 1 << 30, 1 << 20, 1);
+        bench.sweep(Read, 0, 1 << 30, 1 << 20, 1)[0]
+    };
+    let (with, without) = (rate("64MiB"), rate("0"));
+    assert!(with >= 0.99 * without, "{with} with a cache, {without} without");
+}
+
+#[test]
 fn wear_repeats_reads_and_bad_blocks_take_spare_flash() {
     let reads = |wear: &str| {
         let mut bench = bench(&[("wear", wear)]);
