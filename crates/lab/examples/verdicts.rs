@@ -5,6 +5,8 @@
 //! count or a range (`101-110`). CAUSE selects the causes whose names contain it, and lists their
 //! open figures, too. Fails if more than 1% of the verdicts are wrong, less than 95% are right, or
 //! more than a quarter of the judged and open figures are open.
+//!
+//! `-- --draw N --seed S` judges N drives drawn at random (`verdicts/drawn.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -13,6 +15,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+#[path = "verdicts/drawn.rs"]
+mod drawn;
 #[path = "../tests/it/proving/mod.rs"]
 mod proving;
 
@@ -25,6 +29,17 @@ const OPEN_MAX: f64 = 25.0;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if let ["--draw", count, "--seed", seed] =
+        words.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    {
+        return match (count.parse(), seed.parse()) {
+            (Ok(count), Ok(seed)) => drawn::run(count, seed),
+            _ => {
+                eprintln!("--draw takes a number of drives, --seed a seed");
+                ExitCode::from(2)
+            }
+        };
+    }
     let seeds = words.first().and_then(|word| seeds(word)).unwrap_or(1..=10);
     let seconds = words.get(1).and_then(|word| word.parse().ok()).unwrap_or(20);
     let only = words.get(2).map(String::as_str);
@@ -55,19 +70,36 @@ fn seeds(word: &str) -> Option<RangeInclusive<u64>> {
     }
 }
 
-/// One tally per scenario, over all seeds, on as many threads as there are CPUs.
+/// One tally per scenario, over all seeds.
 fn all(scenarios: &[&Scenario], seeds: &RangeInclusive<u64>, seconds: u64) -> Vec<Tally> {
     let trials = seeds.clone().flat_map(|seed| (0..scenarios.len()).map(move |i| (i, seed)));
-    let trials = Mutex::new(trials);
-    let found: Mutex<BTreeMap<(usize, u64), Tally>> = Mutex::default();
-    let done = AtomicUsize::new(0);
-    let all = seeds.clone().count() * scenarios.len();
-    let work = || loop {
-        let Some((i, seed)) = trials.lock().expect("no thread failed").next() else { return };
+    let trials: Vec<(usize, u64)> = trials.collect();
+    let judged = in_parallel(&trials, |&(i, seed)| {
         let tally = judge(scenarios[i], seed, seconds);
-        let done = 1 + done.fetch_add(1, Ordering::Relaxed);
-        eprintln!("{done} of {all}: {}, seed {seed}: {}", scenarios[i].name, brief(&tally));
-        found.lock().expect("no thread failed").insert((i, seed), tally);
+        let line = format!("{}, seed {seed}: {}", scenarios[i].name, brief(&tally));
+        (tally, line)
+    });
+    let mut tallies = vec![Tally::default(); scenarios.len()];
+    for ((i, _), tally) in trials.iter().zip(&judged) {
+        add(&mut tallies[*i], tally);
+    }
+    tallies
+}
+
+/// The results of `work` on all items, in their order, on as many threads as there are CPUs. Prints
+/// each one's line.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> (R, String) + Sync) -> Vec<R> {
+    let results: Mutex<BTreeMap<usize, R>> = Mutex::default();
+    let [next, count] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+    let work = || {
+        while let (i, Some(item)) = {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            (i, items.get(i))
+        } {
+            let (result, line) = work(item);
+            eprintln!("{} of {}: {line}", 1 + count.fetch_add(1, Ordering::Relaxed), items.len());
+            results.lock().expect("no thread failed").insert(i, result);
+        }
     };
     thread::scope(|scope| {
         let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -75,11 +107,7 @@ fn all(scenarios: &[&Scenario], seeds: &RangeInclusive<u64>, seconds: u64) -> Ve
             scope.spawn(work);
         });
     });
-    let mut tallies = vec![Tally::default(); scenarios.len()];
-    for ((i, _), tally) in found.into_inner().expect("no thread failed") {
-        add(&mut tallies[i], &tally);
-    }
-    tallies
+    results.into_inner().expect("no thread failed").into_values().collect()
 }
 
 /// The counts in a line, for progress, with the wrong verdicts.

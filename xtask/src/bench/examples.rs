@@ -8,7 +8,8 @@
 //!   drives or on the disk under a directory (`--real DIR`); whether values depend on the number of
 //!   rounds (`--rounds`).
 //! - `verdicts`: how often `quick` names the right cause of a figure, and how often a wrong one:
-//!   virtual drives with a known cause, judged by removing the cause.
+//!   virtual drives with a known cause, judged by removing the cause; or drives drawn at random,
+//!   judged by removing every possible cause (`--draw N --seed S`).
 
 use std::process::ExitCode;
 
@@ -45,6 +46,15 @@ pub fn part_of_coverage(name: &str, command: &str, words: &[&str]) -> Result<Exi
 pub fn verdicts(effort: Effort) -> Result<Outcome> {
     // Specimens and sessions that were not inspected while the rules were written.
     example("verdicts", if effort.is_whole() { &["101-110", "20"] } else { &["1", "2"] })
+}
+
+/// The verdicts on so many drives drawn with this seed: half an hour for 200.
+pub fn drawn_verdicts(count: &str, seed: &str) -> Result<ExitCode> {
+    let (met, text) = printed_by("verdicts", &["--draw", count, "--seed", seed])?;
+    print!("{text}");
+    let command = format!("cargo xtask bench verdicts --draw {count} --seed {seed}");
+    results::write("verdicts, drawn", &command, &text)?;
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn example(name: &str, words: &[&str]) -> Result<Outcome> {

@@ -117,6 +117,9 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["coverage", "--rounds"] => {
             return examples::part_of_coverage("coverage, rounds", "--rounds", &["--rounds"]);
         }
+        ["verdicts", "--draw", count, "--seed", seed] => {
+            return examples::drawn_verdicts(count, seed);
+        }
         ["import-against", ref rest @ ..] => return import_against::run(rest),
         ["rigs", directory] => return rigs::run(directory),
         ["same", revision] => return same::run(revision),
@@ -141,7 +144,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
              coverage --rounds, cuts, fio-against, flips, guard, import-against, iozone-against, \
-             kills, plans, rigs DIR, same REV, store, unsteady",
+             kills, plans, rigs DIR, same REV, store, unsteady, verdicts --draw N --seed S",
             known.join("|")
         );
     };

@@ -1,8 +1,10 @@
 //! The small proving ground: verdicts of `quick` on virtual drives with a known cause. `cargo xtask
-//! bench verdicts` runs all causes, with ten specimens of each.
+//! bench verdicts` runs all causes, with ten specimens of each, and draws drives at random.
 
 use std::sync::Arc;
 
+use crate::proving::counterfactual::{CAUSE_MIN, HELD_MIN, Judgement, Trial, WRONG_MAX};
+use crate::proving::drawn::{Drawn, draw};
 use crate::proving::{SCENARIOS, Scenario, judge, method, plain, quick};
 use engine::Simulator;
 use methods::find;
@@ -60,6 +62,43 @@ fn only_the_injected_causes_are_named() {
         assert!(tally.slips.is_empty(), "{:?}", tally.slips);
         assert!(tally.right.contains_key(kind.name()), "{name}: {tally:?}");
     }
+}
+
+/// The seed that draws a drive, drawn for the suite alone.
+const DRAWN: u64 = 40;
+
+#[test]
+fn drawn_drives_are_valid_differ_and_are_repeated_by_their_seed() {
+    let drawn = draw(200, DRAWN);
+    assert_eq!(drawn, draw(200, DRAWN));
+    let shipped: Vec<&Drawn> = drawn.iter().filter(|drive| drive.overrides.is_empty()).collect();
+    let presets: Vec<&str> = DriveSpec::presets().collect();
+    assert!(presets.iter().all(|preset| shipped.iter().any(|drive| drive.preset == *preset)));
+    let commands: Vec<String> = drawn.iter().map(Drawn::command).collect();
+    assert!(commands.iter().all(|command| commands.iter().filter(|c| *c == command).count() == 1));
+    assert!(drawn.iter().all(|drive| drive.spec().seed.value == drive.specimen));
+}
+
+/// The claims and the truth of a slow drive: behind a link of 22 MB/s, reads wait for commands that
+/// take 800 us.
+#[test]
+fn what_limits_a_drawn_drive_is_found_by_lifting_every_group() {
+    let overrides = vec![("turnaround", "800".to_string())];
+    let drive = Drawn { preset: "sd-150x", overrides, specimen: 1, session: DRAWN };
+    let trial = Trial::run(&drive);
+    assert_eq!(trial.drawn, drive);
+    let (cause, gain) = trial.gains["rand-read-4KiB-q1"][0];
+    assert!(cause == "turnaround" && gain >= HELD_MIN, "{cause} {gain}");
+    let wrong = trial.claims.iter().filter(|claim| claim.judgement == Judgement::Wrong);
+    let wrong: Vec<_> = wrong.map(|claim| (&claim.kind, &claim.metric)).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    for claim in trial.claims.iter().filter(|claim| claim.judgement == Judgement::Right) {
+        assert!(trial.gains[&claim.metric].iter().any(|(_, gain)| *gain >= CAUSE_MIN));
+    }
+    assert!(trial.count(Judgement::Right) > 0 && CAUSE_MIN > WRONG_MAX);
+    assert!(trial.silent.iter().all(|metric| trial.held.contains(metric)));
+    let causeless = trial.gains.values().filter(|gains| gains[0].1 < CAUSE_MIN).count();
+    assert_eq!((trial.causeless, trial.held.len() + causeless > 0), (causeless, true));
 }
 
 /// After four rounds of random writes the cache of this drive is full.

@@ -4,9 +4,12 @@
 //! The truth is a counterfactual rather than a label: a verdict is right about a figure if the
 //! figure rises by 10% on the same drive without that cause. A drive can therefore have several
 //! causes, and a verdict that names another cause than the injected one is judged by the one it
-//! names. A lift changes a single parameter. A verdict that names a group of parameters (the flash:
-//! its dies, their channels, the channel rate, the times to read and to program) is right if
-//! lifting one of the group is enough.
+//! names. What a lift removes is in `lifts.rs`. Here the causes are listed; `drawn.rs` draws drives at
+//! random, and `counterfactual.rs` computes what limits them.
+
+pub mod counterfactual;
+pub mod drawn;
+pub mod lifts;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,16 +21,15 @@ use std::time::Duration;
 use engine::Simulator;
 use methods::find;
 use model::{DriveSpec, ThrottleSpec};
-use record::{MetricKey, Verdict, VerdictKind};
+use record::{MetricKey, Verdict};
 use rig::Event;
 use rules::Neighbour;
 use script::{Options, Outcome, Session};
 
+use lifts::{Change, group, groups_of};
+
 /// A figure that rises by a smaller factor did not depend on the cause.
 const MOVED: f64 = 1.1;
-
-/// A change of a drive's description.
-pub type Change = fn(&mut DriveSpec);
 
 /// A virtual drive with a cause.
 pub struct Scenario {
@@ -50,73 +52,6 @@ pub fn plain() -> DriveSpec {
 
 fn port(spec: &mut DriveSpec, bus: &str) {
     spec.link[0].bus.value = bus.to_string();
-}
-
-fn fast_link(spec: &mut DriveSpec) {
-    spec.link[0].ceiling_mb_s.value = 28_000.0;
-}
-
-fn no_core_time(spec: &mut DriveSpec) {
-    (spec.command.read_us.value, spec.command.write_us.value) = (0.0, 0.0);
-}
-
-fn no_latency(spec: &mut DriveSpec) {
-    spec.command.latency_us.value = 0.0;
-}
-
-fn no_host_time(spec: &mut DriveSpec) {
-    spec.host.command_us.value = 0.0;
-}
-
-fn no_turnaround(spec: &mut DriveSpec) {
-    spec.link.iter_mut().for_each(|link| link.turnaround_us.value = 0.0);
-}
-
-fn deep(spec: &mut DriveSpec) {
-    spec.link.iter_mut().for_each(|link| link.depth.value = 1024);
-}
-
-fn small_units(spec: &mut DriveSpec) {
-    spec.map.unit_bytes.value = 4096;
-}
-
-fn cold(spec: &mut DriveSpec) {
-    spec.heat.throttle.clear();
-}
-
-fn large_cache(spec: &mut DriveSpec) {
-    spec.slc.dynamic.value = spec.capacity.value;
-}
-
-fn whole_map(spec: &mut DriveSpec) {
-    spec.map.cache.value.0 = 0;
-}
-
-fn many_dies(spec: &mut DriveSpec) {
-    spec.nand.dies.value = 32;
-}
-
-fn many_channels(spec: &mut DriveSpec) {
-    spec.nand.channels.value = 32;
-}
-
-fn fast_bus(spec: &mut DriveSpec) {
-    spec.nand.bus_mb_s.value *= 10.0;
-}
-
-fn fast_reads(spec: &mut DriveSpec) {
-    (spec.nand.read_us.value, spec.nand.slc_read_us.value) = (5.0, 5.0);
-}
-
-fn fast_programs(spec: &mut DriveSpec) {
-    (spec.nand.program_us.value, spec.nand.slc_program_us.value) = (60.0, 20.0);
-}
-
-/// Enlarges the read cache, if there is one: adding one would make any read faster.
-fn all_cached(spec: &mut DriveSpec) {
-    if spec.buffer.read_cache.value.0 > 0 {
-        spec.buffer.read_cache.value = spec.capacity.value;
-    }
 }
 
 /// A card of allocation units, a few of which can be open at a time.
@@ -146,158 +81,139 @@ fn small_cache(spec: &mut DriveSpec, bytes: u64) {
 }
 
 /// The causes that can be injected into a virtual drive.
-pub const SCENARIOS: [Scenario; 41] = [
+pub static SCENARIOS: [Scenario; 41] = [
     Scenario { name: "nothing", cause: |_| {}, lift: |_| {} },
-    Scenario { name: "PCIe 2.0 x1", cause: |s| port(s, "pcie-2x1"), lift: fast_link },
-    Scenario { name: "PCIe 1.0 x1", cause: |s| port(s, "pcie-1x1"), lift: fast_link },
-    Scenario { name: "SATA III", cause: |s| port(s, "sata-3"), lift: fast_link },
-    Scenario { name: "USB 2", cause: |s| port(s, "usb-2"), lift: fast_link },
-    Scenario { name: "SD high speed", cause: |s| port(s, "sd-high"), lift: fast_link },
-    Scenario { name: "8 times the link", cause: fast_link, lift: |_| {} },
+    Scenario { name: "PCIe 2.0 x1", cause: |s| port(s, "pcie-2x1"), lift: lifts::fast_link },
+    Scenario { name: "PCIe 1.0 x1", cause: |s| port(s, "pcie-1x1"), lift: lifts::fast_link },
+    Scenario { name: "SATA III", cause: |s| port(s, "sata-3"), lift: lifts::fast_link },
+    Scenario { name: "USB 2", cause: |s| port(s, "usb-2"), lift: lifts::fast_link },
+    Scenario { name: "SD high speed", cause: |s| port(s, "sd-high"), lift: lifts::fast_link },
+    Scenario { name: "8 times the link", cause: lifts::fast_link, lift: |_| {} },
     Scenario {
         name: "mapping unit 64 KiB",
         cause: |s| s.map.unit_bytes.value = 65_536,
-        lift: small_units,
+        lift: lifts::small_units,
     },
     Scenario {
         name: "mapping unit 16 KiB",
         cause: |s| s.map.unit_bytes.value = 16_384,
-        lift: small_units,
+        lift: lifts::small_units,
     },
-    Scenario { name: "one core of 40 us", cause: |s| one_core(s, 40.0), lift: no_core_time },
-    Scenario { name: "one core of 100 us", cause: |s| one_core(s, 100.0), lift: no_core_time },
+    Scenario {
+        name: "one core of 40 us",
+        cause: |s| one_core(s, 40.0),
+        lift: lifts::no_command_time,
+    },
+    Scenario {
+        name: "one core of 100 us",
+        cause: |s| one_core(s, 100.0),
+        lift: lifts::no_command_time,
+    },
     Scenario {
         name: "host time of 100 us",
         cause: |s| s.host.command_us.value = 100.0,
-        lift: no_host_time,
+        lift: lifts::no_host_time,
     },
     Scenario {
         name: "host time of 2 ms",
         cause: |s| s.host.command_us.value = 2000.0,
-        lift: no_host_time,
+        lift: lifts::no_host_time,
     },
     Scenario {
         name: "latency of 300 us",
         cause: |s| s.command.latency_us.value = 300.0,
-        lift: no_latency,
+        lift: lifts::no_command_time,
     },
-    Scenario { name: "device depth 1", cause: |s| s.link[0].depth.value = 1, lift: deep },
-    Scenario { name: "device depth 2", cause: |s| s.link[0].depth.value = 2, lift: deep },
-    Scenario { name: "device depth 4", cause: |s| s.link[0].depth.value = 4, lift: deep },
-    Scenario { name: "hot from the start", cause: |s| throttled(s, 200.0), lift: cold },
-    Scenario { name: "hot, mildly", cause: |s| throttled(s, 900.0), lift: cold },
+    Scenario { name: "device depth 1", cause: |s| s.link[0].depth.value = 1, lift: lifts::deep },
+    Scenario { name: "device depth 2", cause: |s| s.link[0].depth.value = 2, lift: lifts::deep },
+    Scenario { name: "device depth 4", cause: |s| s.link[0].depth.value = 4, lift: lifts::deep },
+    Scenario { name: "hot from the start", cause: |s| throttled(s, 200.0), lift: lifts::cold },
+    Scenario { name: "hot, mildly", cause: |s| throttled(s, 900.0), lift: lifts::cold },
     Scenario {
         name: "cache ends inside the run",
         cause: |s| small_cache(s, 1200 << 20),
-        lift: large_cache,
+        lift: lifts::large_cache,
     },
     Scenario {
         name: "map cached in part",
         cause: |s| (s.map.cache.value.0, s.map.miss_us.value) = (16 << 10, 60.0),
-        lift: whole_map,
+        lift: lifts::whole_map,
     },
-    Scenario { name: "one die", cause: |s| s.nand.dies.value = 1, lift: many_dies },
-    Scenario { name: "four dies", cause: |s| s.nand.dies.value = 4, lift: many_dies },
+    Scenario { name: "one die", cause: |s| s.nand.dies.value = 1, lift: lifts::fast_flash },
+    Scenario { name: "four dies", cause: |s| s.nand.dies.value = 4, lift: lifts::fast_flash },
     Scenario {
         name: "NAND-bound SATA drive",
         cause: |s| {
             port(s, "sata-3");
             (s.nand.dies.value, s.nand.program_us.value) = (2, 2000.0);
         },
-        lift: many_dies,
+        lift: lifts::fast_flash,
     },
     Scenario {
         name: "slow intake",
         cause: |s| s.buffer.intake_mb_s.value = 150.0,
-        lift: |s| s.buffer.intake_mb_s.value = 0.0,
+        lift: lifts::no_intake_limit,
     },
     Scenario {
         name: "slow flush",
         cause: |s| s.command.flush_us.value = 20_000.0,
-        lift: |s| s.command.flush_us.value = 0.0,
+        lift: lifts::no_flush_time,
     },
     Scenario {
         name: "slow flash bus",
         cause: |s| s.nand.bus_mb_s.value = 30.0,
-        lift: |s| s.nand.bus_mb_s.value = 1600.0,
+        lift: lifts::fast_flash,
     },
-    Scenario { name: "SATA I", cause: |s| port(s, "sata-1"), lift: fast_link },
-    Scenario { name: "USB 3, bulk only", cause: |s| port(s, "usb-3"), lift: deep },
+    Scenario { name: "SATA I", cause: |s| port(s, "sata-1"), lift: lifts::fast_link },
+    Scenario { name: "USB 3, bulk only", cause: |s| port(s, "usb-3"), lift: lifts::deep },
     Scenario {
         name: "USB with a slow turn-around",
         cause: |s| {
             port(s, "usb-3");
             s.link[0].turnaround_us.value = 250.0;
         },
-        lift: no_turnaround,
+        lift: lifts::no_turnaround,
     },
-    Scenario { name: "USB 3, UAS", cause: |s| port(s, "usb-3-uas"), lift: fast_link },
+    Scenario { name: "USB 3, UAS", cause: |s| port(s, "usb-3-uas"), lift: lifts::fast_link },
     Scenario {
         name: "latency of 1 ms",
         cause: |s| s.command.latency_us.value = 1000.0,
-        lift: no_latency,
+        lift: lifts::no_command_time,
     },
     Scenario {
         name: "mapping unit 32 KiB",
         cause: |s| s.map.unit_bytes.value = 32_768,
-        lift: small_units,
+        lift: lifts::small_units,
     },
-    Scenario { name: "device depth 8", cause: |s| s.link[0].depth.value = 8, lift: deep },
-    Scenario { name: "cache ends early", cause: |s| small_cache(s, 600 << 20), lift: large_cache },
+    Scenario { name: "device depth 8", cause: |s| s.link[0].depth.value = 8, lift: lifts::deep },
+    Scenario {
+        name: "cache ends early",
+        cause: |s| small_cache(s, 600 << 20),
+        lift: lifts::large_cache,
+    },
     Scenario {
         name: "read cache of 64 MiB",
         cause: |s| s.buffer.read_cache.value.0 = 64 << 20,
-        lift: all_cached,
+        lift: lifts::all_cached,
     },
     Scenario {
         name: "worn, reads repeat",
         cause: |s| s.wear.used.value = 1.1,
-        lift: |s| s.wear.used.value = 0.0,
+        lift: lifts::unworn,
     },
     Scenario {
         name: "power state of 5 ms",
         cause: |s| s.command.wake_us.value = 5000.0,
-        lift: |s| s.command.wake_us.value = 0.0,
+        lift: lifts::awake,
     },
-    Scenario {
-        name: "one open block",
-        cause: |s| card(s, 1),
-        lift: |s| s.map.open_aus.value = 4096,
-    },
-    Scenario {
-        name: "four open blocks",
-        cause: |s| card(s, 4),
-        lift: |s| s.map.open_aus.value = 4096,
-    },
+    Scenario { name: "one open block", cause: |s| card(s, 1), lift: lifts::open_blocks },
+    Scenario { name: "four open blocks", cause: |s| card(s, 4), lift: lifts::open_blocks },
     Scenario {
         name: "slow programs",
         cause: |s| s.nand.program_us.value = 6000.0,
-        lift: |s| s.nand.program_us.value = 200.0,
+        lift: lifts::fast_flash,
     },
 ];
-
-/// The lifts for the causes that a verdict can mean, each on its own; none for verdicts without a
-/// cause in the model.
-fn lifts_of(kind: &VerdictKind) -> &'static [Change] {
-    match kind {
-        VerdictKind::Link => &[fast_link],
-        VerdictKind::PerCommand => &[no_core_time, no_latency, no_host_time, no_turnaround],
-        VerdictKind::HostCeiling => &[no_host_time],
-        VerdictKind::DeviceDepth => &[deep],
-        VerdictKind::MappingUnit => &[small_units],
-        VerdictKind::Heat => &[cold],
-        VerdictKind::CacheEnd => &[large_cache],
-        VerdictKind::FlashBound => &[fast_programs, fast_reads, many_dies, many_channels, fast_bus],
-        VerdictKind::Controller => &[|s| s.buffer.intake_mb_s.value = 0.0],
-        VerdictKind::DeviceCache => &[whole_map, all_cached],
-        VerdictKind::OpenBlocks => &[|s| s.map.open_aus.value = 4096],
-        VerdictKind::Usb => &[deep, no_turnaround, fast_link],
-        VerdictKind::PowerState => &[|s| s.command.wake_us.value = 0.0],
-        VerdictKind::Wear => &[|s| s.wear.used.value = 0.0],
-        VerdictKind::Flush => &[|s| s.command.flush_us.value = 0.0],
-        _ => &[],
-    }
-}
 
 /// A session of `quick` lasting this many virtual seconds.
 pub fn quick(spec: &DriveSpec, seed: u64, seconds: u64) -> Outcome {
@@ -416,16 +332,16 @@ impl Trial<'_> {
                 *list.entry(kind.clone()).or_default() += n as u32;
             }
         };
-        let lifts = lifts_of(&verdict.kind);
-        if lifts.is_empty() {
+        let groups = groups_of(&verdict.kind);
+        if groups.is_empty() {
             return count(&mut tally.unjudged, left.len());
         }
         let (all, mut lifted) = (left.len(), Vec::new());
-        for lift in lifts {
+        for name in groups {
             if left.is_empty() {
                 break;
             }
-            let free = self.without(*lift);
+            let free = self.without(group(name).lift);
             left.retain(|metric| !self.rises(&free, metric));
             lifted.push(free);
         }
