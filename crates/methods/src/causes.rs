@@ -9,7 +9,8 @@
 
 use record::{MetricKey, Unit};
 use rules::changes::{
-    AFTER_REST, Addressing, DEEPER, DEPTH, LARGER, NEAR_BYTES, UNITS, burst_name,
+    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, NEAR_BYTES, UNITS,
+    burst_name,
 };
 use workload::OpKind::{Read, Write};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
@@ -22,17 +23,15 @@ const SEED: u32 = 40;
 /// Maximum share of the region that a test writes.
 const PASSES_MAX: f64 = 0.125;
 
+/// Number of empty flushes, which agree.
+const FLUSHES: u64 = 3;
+
 /// Repetitions of tests that begin with a rest, and the share of the time for the rests.
 const RESTS: u32 = 3;
 const REST_SHARE: f64 = 0.4;
 
 /// Share of the time for the other tests. The remainder is for the I/O after each rest.
 const CHANGES_SHARE: f64 = 0.54;
-
-/// Bursts to an idle drive: whether blocks are large, number of blocks, depth. A slow controller
-/// accepts the first large block at once, hence several; 6 MiB fit the buffer of most drives.
-pub(crate) const BURSTS: [(bool, u64, u32); 3] =
-    [(true, 6, 1), (false, 128, DEPTH), (false, 64, 1)];
 
 /// Whether a workload belongs to the checks or to the search for causes: they depend on earlier
 /// results, so that runs of one method differ in them.
@@ -54,27 +53,34 @@ const fn change(kind: OpKind, place: Addressing, blocks: u32, depth: u32) -> Cha
     Change { kind, place, blocks, depth }
 }
 
-/// The cheapest test of writes, which distinguishes a card from a drive.
-const FIRST_WRITE: Change = change(Write, Addressing::Near, 1, DEPTH);
+/// The cheapest tests of writes, which distinguish a card from a drive.
+const FIRST_WRITE: Change = change(Write, Addressing::InOrder, 1, DEPTH);
+const NEAR_WRITE: Change = change(Write, Addressing::Near, 1, DEPTH);
+
+/// The test of reads that tells a cache, which also speeds up writes, from open blocks. It is needed
+/// even if all reads are explained.
+const NEAR_READ: Change = change(Read, Addressing::Near, 1, DEPTH);
 
 /// The tests, most informative first.
-const CHANGES: [Change; 16] = [
+const CHANGES: [Change; 18] = [
     change(Read, Addressing::Random, LARGER[0], DEPTH),
     FIRST_WRITE,
+    NEAR_WRITE,
     change(Write, Addressing::Again, 1, DEPTH),
     change(Read, Addressing::Random, 1, DEEPER),
+    change(Write, Addressing::Random, UNITS[3], DEPTH),
     change(Write, Addressing::Random, UNITS[2], DEPTH),
-    change(Write, Addressing::Random, UNITS[1], DEPTH),
     change(Write, Addressing::After, 1, DEPTH),
     change(Read, Addressing::Random, LARGER[0], 1),
-    change(Write, Addressing::InOrder, 1, DEPTH),
-    change(Read, Addressing::Near, 1, DEPTH),
+    change(Read, Addressing::Random, LARGER[1], 1),
+    NEAR_READ,
+    change(Write, Addressing::Random, UNITS[1], DEPTH),
     change(Write, Addressing::Random, UNITS[0], DEPTH),
     change(Read, Addressing::InOrder, 1, DEPTH),
+    change(Write, Addressing::Random, LARGER[0], 1),
     change(Write, Addressing::Random, LARGER[1], 1),
     change(Read, Addressing::Random, LARGER[1], DEPTH),
     change(Write, Addressing::Random, 1, DEEPER),
-    change(Read, Addressing::Random, LARGER[1], 1),
 ];
 
 impl Change {
@@ -123,21 +129,54 @@ pub(crate) fn run(
         }
         for (index, change) in changes {
             let w = change.workload(test_region, index, change_seconds);
+            if change == FIRST_WRITE && session.is_open(Write) {
+                open_block(session, &w)?;
+            }
             session.rounds(1, None, |session, round| {
-                if session.is_open(change.kind) {
+                if session.is_open(change.kind) || change == NEAR_READ {
                     session.probe(&w, round)?;
                 }
                 Ok(Round::Again)
             })?;
-            // The bursts come second, not first: on a drive with few open blocks they use up the
-            // budget.
+            // The bursts follow a test that opens a block, and random ones come last: on a drive with
+            // few open blocks they use up the budget.
+            let burst_rest = rest / BURSTS.len() as f64;
             if change == FIRST_WRITE {
-                bursts(session, test_region, rest / BURSTS.len() as f64)?;
+                empty_flush(session, test_region)?;
+                bursts(session, test_region, burst_rest, false)?;
+            } else if change == NEAR_WRITE {
+                bursts(session, test_region, burst_rest, true)?;
             }
         }
         Ok(())
     })?;
     session.checkpoint();
+    Ok(())
+}
+
+/// Writes a single block, for which a card copies a whole erase block: the test that follows is of
+/// the open one.
+fn open_block(session: &mut Session<'_>, test: &Workload) -> Result<()> {
+    let mut w = Workload { name: "cause-write-opening".into(), depth: 1, ..test.clone() };
+    w.stop.ops = Some(1);
+    session.rounds(1, None, |session, round| {
+        session.probe(&w, round)?;
+        Ok(Round::Again)
+    })?;
+    Ok(())
+}
+
+/// Flushes after reads, which leave nothing to flush.
+fn empty_flush(session: &mut Session<'_>, test_region: &TestRegion) -> Result<()> {
+    let (mix, block) = (Mix { flush: 1, ..Mix::READ }, test_region.small);
+    let mut w = Workload::new(EMPTY_FLUSH, Pattern::UniformOnce, mix, block, test_region.region());
+    (w.stop.ops, w.seed) = (Some(2 * FLUSHES), test_region.seed_of(SEED));
+    session.rounds(1, None, |session, round| {
+        if session.is_open(Write) {
+            session.probe(&w, round)?;
+        }
+        Ok(Round::Again)
+    })?;
     Ok(())
 }
 
@@ -161,17 +200,26 @@ fn after_rest(session: &mut Session<'_>, test_region: &TestRegion, rest: f64) ->
     Ok(())
 }
 
-/// Short bursts of writes, each after a rest that lets the drive empty its buffer.
-fn bursts(session: &mut Session<'_>, test_region: &TestRegion, rest: f64) -> Result<()> {
+/// Short bursts of sequential or of random writes, each after a rest that lets the drive empty its
+/// buffer.
+fn bursts(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    rest: f64,
+    random: bool,
+) -> Result<()> {
     session.rounds(RESTS, None, |session, round| {
-        for (index, (large, ops, depth)) in (1..).zip(BURSTS) {
-            let block = if large { test_region.large } else { test_region.small };
-            let order = if large { Pattern::Sequential } else { Pattern::UniformOnce };
-            let name = burst_name(block, depth);
+        for (index, burst) in (1..).zip(BURSTS).filter(|(_, burst)| random == (burst.blocks == 1)) {
+            let block = match burst.blocks {
+                0 => test_region.large,
+                blocks => blocks * test_region.small,
+            };
+            let order = if random { Pattern::UniformOnce } else { Pattern::Sequential };
+            let name = burst_name(block, burst.depth);
             let mut w = Workload::new(name, order, Mix::WRITE, block, test_region.region());
             w.seed = test_region.seed_of(SEED + CHANGES.len() as u32 + index);
-            (w.depth, w.stop.time_ns, w.flush_at_end) = (depth, Some(1_000_000_000), true);
-            w.stop.bytes = Some(ops * u64::from(block));
+            (w.depth, w.stop.time_ns, w.flush_at_end) = (burst.depth, Some(1_000_000_000), true);
+            w.stop.bytes = Some(burst.count * u64::from(block));
             if session.is_open(Write) {
                 session.rest("rest", rest)?;
                 session.probe(&TestRegion::replicate(&w, round), round)?;

@@ -170,7 +170,7 @@ fn noisy(bytes: u64) -> [Fake; 2] {
 /// Methods about the truth of the figures of a file or a drive.
 fn of_figures() -> Vec<Flip> {
     vec![
-        Flip::new("quick", 12, [linked(40e9), linked(4.2e9)])
+        Flip::new("quick", 12, [linked(40e9), linked(3.9e9)])
             .concludes(["", "LINK"])
             .says(["IOPS.", "The link limits"]),
         Flip::new("quick", 12, files(|t| t.lies = true))

@@ -161,7 +161,7 @@ fn a_hot_drive_and_a_narrow_link_are_named() {
     let mut fake = Fake::new(Traits { heats_c_per_s: 8.0, ..Traits::default() });
     let drive = fake.info.target.drive.get_or_insert_default();
     drive.health.temperature_warn_c = Some(70.0);
-    let ceiling_bytes_per_s = Some(4.2e9);
+    let ceiling_bytes_per_s = Some(3.9e9);
     drive.link = Some(record::Link { ceiling_bytes_per_s, ..record::Link::default() });
     let (out, result) = run(&mut fake, "quick");
     result.expect("heat is no error");

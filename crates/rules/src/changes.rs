@@ -14,8 +14,28 @@ pub const DEEPER: u32 = 128;
 /// Larger blocks, as multiples of the small ones.
 pub const LARGER: [u32; 2] = [4, 16];
 
-/// Larger blocks of writes, which may be whole mapping units: 16, 32 and 64 KiB.
-pub const UNITS: [u32; 3] = [LARGER[0], 8, LARGER[1]];
+/// Larger blocks of writes, which may be whole mapping units: 8, 16, 32 and 64 KiB.
+pub const UNITS: [u32; 4] = [2, LARGER[0], 8, LARGER[1]];
+
+/// A burst of writes to an idle drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBurst {
+    /// Block size as a multiple of the small blocks; 0: a large block.
+    pub blocks: u32,
+    /// Number of blocks.
+    pub count: u64,
+    pub depth: u32,
+}
+
+/// The bursts, cheapest first. A slow controller accepts the first block at once, hence several;
+/// all of them fit the buffer of most drives, and the first that of most cards.
+pub const BURSTS: [WriteBurst; 5] = [
+    WriteBurst { blocks: LARGER[0], count: 8, depth: 1 },
+    WriteBurst { blocks: 1, count: 64, depth: 1 },
+    WriteBurst { blocks: 1, count: 128, depth: DEPTH },
+    WriteBurst { blocks: 0, count: 6, depth: 8 },
+    WriteBurst { blocks: 0, count: 6, depth: 1 },
+];
 
 /// Size of a region of near blocks: one allocation unit of a card, a few parts of a cached map, yet
 /// a stripe over all dies of a drive.
@@ -23,6 +43,9 @@ pub const NEAR_BYTES: u64 = 4 << 20;
 
 /// The read after a rest.
 pub const AFTER_REST: &str = "check-read-after-rest";
+
+/// Flushes with nothing to flush, each after a read.
+pub const EMPTY_FLUSH: &str = "cause-flush-nothing";
 
 /// Location of a test's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,12 +12,13 @@
 //! size. If the variations do not agree on one cause, none is reported.
 
 use record::{Order, Unit, VerdictKind};
-use rig::Bus;
+use rig::{Bus, TargetInfo};
 use workload::OpKind;
 use workload::OpKind::{Read, Write};
 use workload::units::{binary, latency};
 
 use super::grid::Grid;
+use super::link::LINK_ROOM;
 use super::nearby::NEAR_GAIN;
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
@@ -30,9 +31,16 @@ const SAME: f64 = 0.08;
 /// Minimum gain in IOPS from larger blocks that only whole mapping units explain.
 const UNIT_GAIN_MIN: f64 = 1.2;
 
-/// Minimum share of the small-block IOPS at which whole units count as read equally fast. Twice the
-/// flash pages, or four times the transfer, would cost more.
+/// Minimum share of the small-block IOPS at which units of the largest size count as read equally
+/// fast by a deep queue. More flash pages, or 16 times the transfer, would cost more.
 const UNIT_READ_MIN: f64 = 0.87;
+
+/// Minimum share of a single read that the data of a mapping unit take, if only whole units are
+/// read: reading less would then be faster by as much.
+const UNIT_DATA_MIN: f64 = 0.1;
+
+/// Maximum share of that time by which a read of a small block is shorter than that of a unit.
+const UNIT_DATA_SAVED_MAX: f64 = 0.25;
 
 /// Maximum relative deviation of a device depth from a whole number.
 const WHOLE_WITHIN: f64 = 0.08;
@@ -43,6 +51,10 @@ const DEVICE_DEPTH_MAX: f64 = 16.0;
 /// Minimum share of the IOPS that blocks 16 times as large keep if the command is the cost; beyond
 /// a page, flash halves the IOPS.
 const LARGEST_MIN: f64 = 0.75;
+
+/// Minimum ratio of the throughput of large writes to that of small ones if the cost is an
+/// operation's, not its data's.
+const LARGE_MIN: f64 = 1.5;
 
 /// Share of the time above which the command is the cost: the time of a command times the IOPS.
 const COMMAND_MIN: f64 = 0.5;
@@ -63,18 +75,19 @@ pub static RULE: Rule = Rule {
     judge: |facts| {
         let mut direct = super::link::link(facts.target, facts.seen);
         direct.extend(super::nearby::nearby(facts.seen));
-        contenders(facts.target.bus, facts.seen, &direct)
+        contenders(facts.target, facts.seen, &direct)
     },
 };
 
 /// Returns at most one cause for each figure that has no direct cause.
-pub fn contenders(bus: Bus, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
+pub fn contenders(target: &TargetInfo, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
     let grid = Grid::from_digests(seen);
     let mut rulings: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
     // Such a drive also reads whole units, which hides the cost of a command.
     if rulings.is_empty() {
-        let depth = grid.device_depth(bus);
-        let commands = [Read, Write].map(|kind| grid.per_command(kind));
+        let depth = grid.device_depth(target.bus);
+        let ceiling = super::link::ceiling(target).unwrap_or(f64::INFINITY);
+        let commands = [Read, Write].map(|kind| grid.per_command(kind, ceiling));
         let alone = [Read, Write].map(|kind| grid.command_alone(kind));
         let causes = [depth].into_iter().chain(commands).chain(alone);
         rulings = causes.flatten().collect();
@@ -95,12 +108,7 @@ impl Grid<'_> {
     fn mapping_unit(&self) -> Option<Ruling> {
         let subject = self.find(Write, Order::Random, 1, DEPTH)?;
         let small = self.random(Write, 1, DEPTH).filter(|_| self.writes_hold())?;
-        let rates = UNITS.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
-        let (blocks, rate) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let gain = rate / small;
-        if gain < UNIT_GAIN_MIN {
-            return None;
-        }
+        let (blocks, gain) = self.unit_gain(small).filter(|(_, gain)| *gain >= UNIT_GAIN_MIN)?;
         let (unit, block) = (self.small()? * blocks, self.small()?);
         let text = format!(
             "Small random writes are parts of a larger unit that the drive rewrites whole: {} \
@@ -113,25 +121,47 @@ impl Grid<'_> {
             .next_test("ssdyno io --rw randwrite with --bs 8k, 16k, 32k, ...: the unit's size")
             .with("writes per second of larger blocks / of small ones", gain, Unit::Number);
         // The cause also applies at depth 1 if there is such a gain.
-        let alone = self.random(Write, 1, 1).zip(self.random(Write, LARGER[1], 1));
+        let larger = LARGER.iter().filter_map(|n| self.random(Write, *n, 1)).reduce(f64::max);
+        let alone = self.random(Write, 1, 1).zip(larger);
         if alone.is_some_and(|(small, large)| large / small >= UNIT_GAIN_MIN)
             && let Some(subject) = self.find(Write, Order::Random, 1, 1)
         {
             ruling = ruling.explaining(subject, None);
         }
-        // Reads also fetch whole units if reading a unit takes no longer than reading a small
-        // block.
-        for depth in [1, DEPTH] {
-            let rates = self.random(Read, 1, depth).zip(self.random(Read, blocks, depth));
-            let whole = rates.is_some_and(|(small, large)| large / small >= UNIT_READ_MIN);
-            let clear = depth == 1 || blocks == LARGER[1];
-            if let Some(subject) =
-                self.find(Read, Order::Random, 1, depth).filter(|_| whole && clear)
-            {
+        let deep = self.random(Read, 1, DEPTH).zip(self.random(Read, blocks, DEPTH));
+        let is_deep = blocks == LARGER[1]
+            && deep.is_some_and(|(small, whole)| whole / small >= UNIT_READ_MIN);
+        for (depth, _) in [(1, self.reads_whole(blocks)), (DEPTH, is_deep)].iter().filter(|c| c.1) {
+            if let Some(subject) = self.find(Read, Order::Random, 1, *depth) {
                 ruling = ruling.explaining(subject, None);
             }
         }
         Some(ruling)
+    }
+
+    /// The larger block of random writes with the most IOPS, and their ratio to those of small ones.
+    fn unit_gain(&self, small_iops: f64) -> Option<(u32, f64)> {
+        let rates = UNITS.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
+        let (blocks, iops) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((blocks, iops / small_iops))
+    }
+
+    /// Whether larger random writes reach more IOPS, as parts of mapping units do.
+    pub(super) fn gains_from_units(&self) -> bool {
+        let gain = self.random(Write, 1, DEPTH).and_then(|small| self.unit_gain(small));
+        gain.is_some_and(|(_, gain)| gain >= UNIT_GAIN_MIN)
+    }
+
+    /// Whether a single read of a small block takes the time of a whole unit of `blocks` blocks,
+    /// although the data of a unit take time, as larger reads show.
+    fn reads_whole(&self, blocks: u32) -> bool {
+        let time_ns = |blocks| Some(1e9 / self.random(Read, blocks, 1)?);
+        let Some((small, unit)) = time_ns(1).zip(time_ns(blocks)) else { return false };
+        let larger = time_ns(LARGER[1]).filter(|_| blocks < LARGER[1]);
+        let data_ns = |larger: f64| (larger - unit) / f64::from(LARGER[1] - blocks);
+        larger.map(|larger| data_ns(larger) * f64::from(blocks)).is_some_and(|unit_data| {
+            unit_data >= UNIT_DATA_MIN * small && unit - small <= UNIT_DATA_SAVED_MAX * unit_data
+        })
     }
 
     /// Checks whether the drive takes a fixed number of commands at a time.
@@ -172,24 +202,51 @@ impl Grid<'_> {
             .with("the same with larger blocks", larger, Unit::Number);
         let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
         let writes = writes.filter(|(deep, single)| within(deep / single, whole, WHOLE_WITHIN));
+        let writes = writes.filter(|_| whole > 1.0 || self.writes_wait_in_line(bus));
         match writes.and_then(|_| self.find(Write, Order::Random, 1, DEPTH)) {
             Some(writes) => Some(ruling.explaining(writes, None)),
             None => Some(ruling),
         }
     }
 
-    /// Checks whether IOPS with a full queue are independent of block size and order.
-    fn per_command(&self, kind: OpKind) -> Option<Ruling> {
+    /// Whether writes that a deep queue does not speed up wait for the one before. A write that
+    /// flash or the copy of a block delays gains nothing from a queue either, and the protocols of
+    /// cards and of USB's bulk-only transport take the time of a turn-around for every command.
+    fn writes_wait_in_line(&self, bus: Bus) -> bool {
+        let is_local = self.near(Write).zip(self.random(Write, 1, DEPTH));
+        let is_local = is_local.is_some_and(|(near, all)| near >= NEAR_GAIN * all);
+        let is_serial = matches!(bus, Bus::Usb | Bus::Sd | Bus::Emmc);
+        !is_serial && !is_local && self.buffered_write_ns().is_some()
+    }
+
+    /// Checks whether IOPS with a full queue are independent of block size and order. Blocks that
+    /// would fill a link of this ceiling reveal nothing; instead, reads and writes, which have no
+    /// other resource in common, must reach the same IOPS, or a burst of writes no more.
+    fn per_command(&self, kind: OpKind, ceiling: f64) -> Option<Ruling> {
         let deep = self.random(kind, 1, DEPTH)?;
         let deeper = self.random(kind, 1, DEEPER)?;
         let larger = self.random(kind, LARGER[0], DEPTH)?;
         let in_order = self.rate(kind, Order::Sequential, 1, DEPTH)?;
         let near_rate = self.near(kind)?;
-        if ![deeper, larger, in_order, near_rate].into_iter().all(|rate| same(rate, deep)) {
+        if ![deeper, in_order, near_rate].into_iter().all(|rate| same(rate, deep)) {
             return None;
         }
+        let bytes = deep * f64::from(self.small()?);
+        let fills = LARGER.map(|blocks| bytes * f64::from(blocks) >= LINK_ROOM * ceiling);
+        // A link that is busy during the command, too, takes the time of the larger data on top.
+        let serial = LARGER.map(|blocks| {
+            let added_bytes = f64::from(blocks - 1) * bytes / deep;
+            (1.0 - SAME) / (1.0 / deep + added_bytes / ceiling)
+        });
         // A single die reads 16 KiB as often as 4 KiB, but not 64 KiB.
-        if self.random(kind, LARGER[1], DEPTH).is_none_or(|rate| rate < LARGEST_MIN * deep) {
+        let largest = self.random(kind, LARGER[1], DEPTH);
+        let least = serial[1].min(LARGEST_MIN * deep);
+        let is_command = (fills[0] || (larger >= serial[0] && larger <= (1.0 + SAME) * deep))
+            && (fills[1] || largest.is_some_and(|rate| rate >= least));
+        let other = if kind == Read { Write } else { Read };
+        let is_common = self.random(other, 1, DEPTH).is_some_and(|rate| same(rate, deep));
+        let is_known = is_common || (kind == Write && self.buffer_takes_operations(deep));
+        if !is_command || (fills[1] && !is_known) {
             return None;
         }
         let subject = self.find(kind, Order::Random, 1, DEPTH)?;
@@ -208,23 +265,37 @@ impl Grid<'_> {
         )
     }
 
+    /// Whether an idle drive's buffer takes small writes at this rate and no faster, although it takes
+    /// more bytes in large blocks: each operation has a cost, and flash is not that cost.
+    fn buffer_takes_operations(&self, iops: f64) -> bool {
+        let Some(small) = self.small() else { return false };
+        let bytes = iops * f64::from(small);
+        let is_same = self.burst(small, DEPTH).is_some_and(|burst| same(burst, bytes));
+        let large = self.in_order(Write, 8).map(|cell| cell.throughput());
+        is_same && large.is_some_and(|large| large >= LARGE_MIN * bytes)
+    }
+
     /// Checks the fixed part of a command's time at depth 1, derived from two block sizes.
     fn command_alone(&self, kind: OpKind) -> Option<Ruling> {
         let subject = self.find(kind, Order::Random, 1, 1)?;
         let small_ns = 1e9 / self.random(kind, 1, 1)?;
-        let large_ns = 1e9 / self.random(kind, LARGER[1], 1)?;
-        let data_ns = (large_ns - small_ns) / f64::from(LARGER[1] - 1);
+        // Larger writes may wait for flash: the size with the least time for data counts. A read of
+        // a few blocks is of one page of flash, and reveals nothing.
+        let sizes = if kind == Write { &LARGER[..] } else { &LARGER[1..] };
+        let data_ns = sizes.iter().filter_map(|blocks| {
+            let large_ns = 1e9 / self.random(kind, *blocks, 1)?;
+            Some((large_ns - small_ns) / f64::from(blocks - 1))
+        });
+        let data_ns = data_ns.reduce(f64::min)?;
         // Larger blocks take less time: small blocks have another cost.
         if data_ns < 0.0 {
             return None;
         }
         let fixed_ns = (small_ns - data_ns).max(0.0);
         // Even the smallest read also waits for flash. A buffered write shows the command alone.
-        let (command_ns, least) = match kind {
-            Read if fixed_ns < SLOW_COMMAND_NS => {
-                let write_ns = self.buffered_write_ns()?;
-                ((write_ns - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_MIN)
-            }
+        let (command_ns, least) = match (kind, self.buffered_write_ns()) {
+            (Read, Some(write_ns)) => ((write_ns - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_MIN),
+            (Read, None) if fixed_ns < SLOW_COMMAND_NS => return None,
             _ => (fixed_ns, COMMAND_MIN),
         };
         let share = command_ns / small_ns;
@@ -276,12 +347,12 @@ fn within(a: f64, b: f64, share: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::subject::Subject;
-    use super::super::testing::{named, near, random, run};
+    use super::super::testing::{named, near, random, run, target};
     use super::*;
     use crate::changes::Addressing;
 
     fn found(seen: &[Digest]) -> Vec<(VerdictKind, Vec<String>)> {
-        let each = contenders(Bus::Other, seen, &[]).into_iter().map(|ruling| {
+        let each = contenders(&target(), seen, &[]).into_iter().map(|ruling| {
             let metrics = ruling.verdict.explains.into_iter().map(|e| e.metric);
             (ruling.verdict.kind, metrics.collect())
         });
@@ -406,7 +477,7 @@ mod tests {
         let subjects = Subject::reported(&seen);
         let reads = subjects.iter().find(|s| s.name() == "rand-read-4KiB-q32").expect("measured");
         let link = Ruling::yes(VerdictKind::Link, "").explaining(reads, None);
-        let left = contenders(Bus::Other, &seen, &[link]);
+        let left = contenders(&target(), &seen, &[link]);
         assert!(!left[0].verdict.explains("rand-read-4KiB-q32"));
         assert_eq!(left[0].verdict.explains.len(), 1);
     }

@@ -44,6 +44,8 @@ pub struct Digest {
     pub flush_s: f64,
     /// Median and mean time of a read, nanoseconds; 0 without reads.
     pub read_ns: [f64; 2],
+    /// Time that the fastest tenth of the reads stays below, nanoseconds; 0 without reads.
+    pub fast_read_ns: f64,
 }
 
 impl Digest {
@@ -86,6 +88,7 @@ impl Digest {
                 let median = k.service.quantile(0.5).unwrap_or(0);
                 [median as f64, k.service.mean().unwrap_or(0.0)]
             }),
+            fast_read_ns: kinds[0].and_then(|k| k.service.quantile(0.1)).unwrap_or(0) as f64,
         }
     }
 

@@ -149,6 +149,6 @@ mod tests {
         let ops = |share: f64| share * 1e9 / f64::from(1 << 20);
         let found =
             |share: f64| models(&target(), &rate(share), &[("B", ops(share)), ("C", ops(share))]);
-        assert_eq!((found(0.5), found(0.9)), (Some(3.0), None));
+        assert_eq!((found(0.5), found(0.98)), (Some(3.0), None));
     }
 }

@@ -1,4 +1,10 @@
 //! LINK: is the link the limit, and does it run at the speed and width that the drive supports?
+//!
+//! A high share of the ceiling alone proves nothing: flash can be as fast by chance. Every workload
+//! that the link limits reaches the same rate. So that rate must be the ceiling itself, or reads and
+//! writes, which have no other resource in common, must both reach it; a workload that stays below
+//! it has another limit. At depth 1, where a transfer waits for the command before it, a workload
+//! is limited by the link if the same workload at a higher depth is.
 
 use record::{Link, Unit, VerdictKind};
 use rig::{Bus, TargetInfo};
@@ -9,9 +15,18 @@ use super::subject::{Subject, listed};
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// The link is the limit from this share of its payload ceiling: commands and responses take the
+/// Nothing but the link is the limit from this share of its payload ceiling.
+const FULL_SHARE: f64 = 0.97;
+
+/// The link can be the limit from this share of its payload ceiling: commands and responses take the
 /// rest.
 const BOUND_SHARE: f64 = 0.85;
+
+/// A link used below this share has room.
+pub(super) const LINK_ROOM: f64 = BOUND_SHARE;
+
+/// Rates from this share of the fastest workload's count as the same.
+const SAME_SHARE: f64 = 0.97;
 
 /// At depth 1, a random read or write is bound by the link from this share: most of its time.
 const ALONE_SHARE: f64 = 0.5;
@@ -31,8 +46,7 @@ pub static DOWNGRADED: Rule =
 /// Writes count by their mean if that is less, because their rate falls for good at the end of a
 /// cache.
 pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
-    let ceiling = link_of(target).and_then(|l| l.ceiling_bytes_per_s).filter(|c| *c > 0.0);
-    let Some(ceiling) = ceiling else {
+    let Some(ceiling) = ceiling(target) else {
         return vec![Ruling::unknown("link speed")];
     };
     let subjects = Subject::reported(seen);
@@ -47,13 +61,9 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         };
         return vec![Ruling::unknown(format!("share of the link in use ({reason})"))];
     }
-    // At depth 1, a random block has the link to itself; sequential blocks overlap with flash.
-    let is_bound = |(subject, rate): &(&Subject<'_>, f64)| {
-        let (first, share) = (subject.first(), rate / ceiling);
-        let page = first.random && first.depth_nominal == Some(1);
-        share >= BOUND_SHARE || (page && share >= ALONE_SHARE)
-    };
-    let (limited, free): (Vec<_>, Vec<_>) = rates.iter().copied().partition(is_bound);
+    let limit = Reached::new(&rates, ceiling);
+    let (limited, free): (Vec<_>, Vec<_>) =
+        rates.iter().copied().partition(|(subject, rate)| limit.limits(subject, *rate));
     let with_rates = |ruling: Ruling, rate: f64| {
         let ruling = ruling.with("throughput", rate, Unit::BytesPerSecond);
         ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
@@ -76,6 +86,51 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         with_rates(Ruling::no(VerdictKind::LinkFree, text), *rate)
     });
     yes.into_iter().chain(no).collect()
+}
+
+/// The rate that the workloads on a link reach.
+struct Reached<'s, 'a> {
+    rates: &'s [(&'s Subject<'a>, f64)],
+    ceiling: f64,
+    /// The rate from which the link is the limit; infinite if it may be the limit of none.
+    limit: f64,
+}
+
+impl<'s, 'a> Reached<'s, 'a> {
+    /// Takes the rates in descending order.
+    fn new(rates: &'s [(&'s Subject<'a>, f64)], ceiling: f64) -> Reached<'s, 'a> {
+        let fastest = rates.first().map_or(0.0, |(_, rate)| *rate);
+        let limit = (SAME_SHARE * fastest).max(BOUND_SHARE * ceiling);
+        let reaches = |side: usize| {
+            rates
+                .iter()
+                .any(|(subject, rate)| *rate >= limit && subject.first().bytes[1 - side] == 0)
+        };
+        let is_proven = fastest >= FULL_SHARE * ceiling || (reaches(0) && reaches(1));
+        Reached { rates, ceiling, limit: if is_proven { limit } else { f64::INFINITY } }
+    }
+
+    /// Whether the link is the limit of a workload with this rate. At depth 1, a random block has
+    /// the link to itself; sequential blocks overlap with flash.
+    fn limits(&self, subject: &Subject<'_>, rate: f64) -> bool {
+        let (first, share) = (subject.first(), rate / self.ceiling);
+        let is_alone = first.depth_nominal == Some(1);
+        let has_limited_deep = || {
+            self.rates.iter().any(|(other, rate)| {
+                let other = other.first();
+                let is_deep = other.depth_nominal > Some(1) && !other.random;
+                is_deep && other.mix == first.mix && *rate >= self.limit
+            })
+        };
+        rate >= self.limit
+            || (is_alone && first.random && share >= ALONE_SHARE)
+            || (is_alone && !first.random && share >= BOUND_SHARE && has_limited_deep())
+    }
+}
+
+/// The payload ceiling of the link, bytes per second, if it is known.
+pub(super) fn ceiling(target: &TargetInfo) -> Option<f64> {
+    link_of(target)?.ceiling_bytes_per_s.filter(|ceiling| *ceiling > 0.0)
 }
 
 /// The rate of a workload on the link, whose directions may share it.
@@ -119,7 +174,7 @@ mod tests {
     #[test]
     fn near_the_ceiling_is_a_yes_far_below_a_no_without_a_ceiling_unknown() {
         let seen =
-            [Digest { bytes: [850_000_000, 100_000_000], depth_nominal: Some(8), ..digest("seq") }];
+            [Digest { bytes: [970_000_000, 100_000_000], depth_nominal: Some(8), ..digest("seq") }];
         let answers = |target: &TargetInfo, seen: &[Digest]| {
             link(target, seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
         };
@@ -138,8 +193,8 @@ mod tests {
         let run = |name: &str, bytes: u64| Digest { bytes: [bytes, 0], ..digest(name) };
         // One fast replicate does not establish the limit; one slow replicate does not refute it.
         let seen = [
-            run("seq", 900_000_000),
-            run("seq", 950_000_000),
+            run("seq", 970_000_000),
+            run("seq", 980_000_000),
             run("seq", 300_000_000),
             run("burst", 990_000_000),
             run("burst", 200_000_000),
@@ -150,7 +205,7 @@ mod tests {
         let found = link(&with_link(1e9), &seen);
         let [yes, no] = &found[..] else { panic!("{found:?}") };
         assert_eq!(yes.answer, Answer::Yes);
-        let explained = [Explained { metric: "seq".into(), share: Some(0.9) }];
+        let explained = [Explained { metric: "seq".into(), share: Some(0.97) }];
         assert_eq!(yes.verdict.explains, explained);
         assert_eq!(no.verdict.text, "link at most 21% used");
     }
@@ -172,6 +227,8 @@ mod tests {
         assert_eq!(bound(&[reads(true, 1, 510)]), ["true-q1"]);
         assert!(bound(&[reads(true, 1, 490), reads(true, 8, 600)]).is_empty());
         // With sequential reads, flash works in parallel.
-        assert_eq!(bound(&[reads(false, 1, 800), reads(false, 8, 900)]), ["false-q8"]);
+        assert_eq!(bound(&[reads(false, 1, 800), reads(false, 8, 980)]), ["false-q8"]);
+        assert_eq!(bound(&[reads(false, 1, 860), reads(false, 8, 980)]), ["false-q8", "false-q1"]);
+        assert!(bound(&[reads(false, 1, 860), reads(false, 8, 900)]).is_empty());
     }
 }

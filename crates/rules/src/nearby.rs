@@ -3,7 +3,8 @@
 //! If reads are faster there, a cache of data or mapping tables covers the small area. If only
 //! writes are, and much faster, the drive keeps a few blocks open at a time, as cards and sticks
 //! do, and copies a block whenever a write falls outside them. Neither shows if the whole region
-//! fits.
+//! fits. Where random writes cost a copy even within a block, those in order are faster, by more
+//! than a mapping unit explains.
 
 use record::{Order, Unit, VerdictKind};
 use workload::OpKind::{Read, Write};
@@ -21,6 +22,11 @@ pub(super) const NEAR_GAIN: f64 = 1.25;
 /// Minimum cost of copying a block, as a multiple of a write to an open block. A guess: the lowest
 /// ratio seen on cards is 10.
 const COPY_MIN: f64 = 3.0;
+
+/// Minimum ratio at which writes in order show that others cost the copy of a block, unless larger
+/// random blocks show a mapping unit. One of 64 KiB is written once instead of 16 times, each with a
+/// read that takes half as long.
+const IN_ORDER_MIN: f64 = 24.0;
 
 /// OPEN BLOCKS also applies at depth 1 if its rate is within this factor of the rate at high depth.
 const ALONE_FACTOR: f64 = 2.0;
@@ -56,15 +62,25 @@ pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
         });
     }
     let clear = reads.is_some() && grid.writes_hold();
-    let gain = writes.filter(|gain| clear && *gain >= COPY_MIN)?;
+    let local = writes.filter(|gain| clear && *gain >= COPY_MIN);
+    let in_order = grid.rate(Write, Order::Sequential, 1, DEPTH);
+    let in_order = in_order.zip(grid.random(Write, 1, DEPTH)).map(|(rate, random)| rate / random);
+    let in_order = in_order.filter(|gain| *gain >= IN_ORDER_MIN && !grid.gains_from_units());
+    let gain = local.or(in_order)?;
+    let (faster, base) = match local {
+        Some(_) => {
+            (format!("within {bytes}, but reads are not"), "writes within little / all over")
+        }
+        None => ("in order, more than a mapping unit explains".into(), "writes in order / random"),
+    };
     let text = format!(
-        "Writes of {small} are {gain:.0} times as fast within {bytes}, but reads are not: the \
-         drive writes to a few blocks at a time, and a write outside them costs a copy."
+        "Writes of {small} are {gain:.0} times as fast {faster}: the drive writes to a few blocks \
+         at a time, and a write outside them costs a copy."
     );
     let ruling = Ruling::yes(VerdictKind::OpenBlocks, text)
         .explaining(deep(Write)?, Some(1.0 - 1.0 / gain))
         .next_test("ssdyno io --rw write to 1, 2, 4, ... places in turn: the number of open blocks")
-        .with("writes within little / all over", gain, Unit::Number);
+        .with(base, gain, Unit::Number);
     let rates = grid.random(Write, 1, 1).zip(grid.random(Write, 1, DEPTH));
     let alike = rates.is_some_and(|(one, deep)| deep / one <= ALONE_FACTOR);
     match grid.find(Write, Order::Random, 1, 1).filter(|_| alike) {

@@ -28,7 +28,9 @@ pub static RULE: Rule = Rule {
 pub fn power(seen: &[Digest]) -> Option<Ruling> {
     let grid = Grid::from_digests(seen);
     let rested = grid.after_rest()?;
-    let usual_ns = grid.find(Read, record::Order::Random, 1, 1)?.median(|run| run.read_ns[0]);
+    // Where some reads are much longer than most, such a one may follow the rest by chance.
+    let usual = grid.find(Read, record::Order::Random, 1, 1)?;
+    let usual_ns = usual.median(|run| run.read_ns[0].max(run.read_ns[1]));
     let first_ns = rested.median(|run| run.read_ns[1]);
     if usual_ns <= 0.0 || first_ns < RATIO_MIN * usual_ns + LONGER_NS_MIN {
         return None;

@@ -70,6 +70,7 @@ pub fn digest(name: &str) -> Digest {
         rates: Vec::new(),
         flush_s: 0.0,
         read_ns: [0.0; 2],
+        fast_read_ns: 0.0,
     }
 }
 

@@ -33,5 +33,5 @@ pub use outcome::Outcome;
 pub use planner::Planner;
 pub use record::MetricInfo;
 pub use session::{Budget, Bulk, Part, Patience, Round, Session, complete};
-pub use test_region::{ROUNDS, TestRegion, admit, random_writes_max};
+pub use test_region::{ROUNDS, TestRegion, admit, has_slow_link, random_writes_max};
 pub use timed::{timed_read, timed_write};

@@ -30,8 +30,12 @@ const SLOW_DIVISOR: u64 = 8;
 /// fast drive. A card has a lower cap: it completes far fewer in the time, and with a cap that it
 /// never reaches the plan would promise many times the bytes written.
 pub fn random_writes_max(target: &TargetInfo, region_bytes: u64, share: u64) -> u64 {
-    let slow = target.limits.link_bytes_per_s.is_some_and(|rate| rate < SLOW_LINK);
-    region_bytes / share / if slow { SLOW_DIVISOR } else { 1 }
+    region_bytes / share / if has_slow_link(target) { SLOW_DIVISOR } else { 1 }
+}
+
+/// Whether the target is behind a slow link: an SD card, USB 2.
+pub fn has_slow_link(target: &TargetInfo) -> bool {
+    target.limits.link_bytes_per_s.is_some_and(|rate| rate < SLOW_LINK)
 }
 
 /// The resources of a method.

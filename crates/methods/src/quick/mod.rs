@@ -14,7 +14,7 @@ use workload::units::{binary, span};
 use crate::{authentic, causes};
 use rules::changes::AFTER_REST;
 use script::phase::{self, Rounds};
-use script::{Cell, MethodInfo, MetricInfo, Options, Result, Session, TestRegion};
+use script::{Cell, MethodInfo, MetricInfo, Options, Result, Session, TestRegion, has_slow_link};
 
 /// Default total duration, in seconds.
 const SECONDS: f64 = 60.0;
@@ -24,6 +24,10 @@ const FILL_SHARE: f64 = 0.1;
 const CHECKS_SHARE: f64 = 0.12;
 const CAUSES_SHARE: f64 = 0.1;
 const REST_SHARE: f64 = 1.0 / 6.0;
+
+/// Multiples of the time for the causes of reads and of writes behind a slow link: a card takes up
+/// to a second for a single random write.
+const SLOW_CAUSES: [f64; 2] = [2.0, 4.0];
 
 /// Duration of a rest that suffices for all known drives, in seconds. A drive with QLC flash stays
 /// slow for 7 s and then changes abruptly, which a probe that ends early would miss.
@@ -124,12 +128,14 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
         phase(session, one_round, fresh.map(|cell| cell.in_state(JUST_WRITTEN)).collect())?;
         rest(session, &times)?;
     }
+    let slow = if has_slow_link(session.target()) { SLOW_CAUSES } else { [1.0; 2] };
+    let causes = slow.map(|times_longer| times_longer * times.causes / 2.0);
     let mut run = vec![("reads", phase(session, rounds, reads(&test_region, 0))?)];
-    causes::run(session, &test_region, Read, times.causes / 2.0)?;
+    causes::run(session, &test_region, Read, causes[0])?;
     if test_region.writes {
         run.push(("sequential writes", phase(session, rounds, writes(&test_region))?));
         run.push(("random writes", phase(session, rounds, random_writes(&test_region))?));
-        causes::run(session, &test_region, Write, times.causes / 2.0)?;
+        causes::run(session, &test_region, Write, causes[1])?;
         let scattered = Cell::sequential(&test_region, Read, 8, SCATTERED_SEED);
         phase(session, one_round, vec![scattered.in_state(SCATTERED)])?;
         if !run[1..].iter().any(|(_, run)| run.fell) {

@@ -1,18 +1,22 @@
 //! MAPPING UNIT, DEVICE DEPTH, USB and PER-COMMAND: gains, whole depths, shares of a command.
 
 use record::Order;
-use rig::Bus;
+use rig::{Bus, TargetInfo};
 use workload::OpKind;
 use workload::OpKind::{Read, Write};
 
 use super::{short, table};
 use crate::changes::{DEEPER, DEPTH, LARGER};
 use crate::contenders::contenders;
-use crate::testing::{near, random, run};
+use crate::testing::{burst, in_order, near, random, run, target, with_link};
 use crate::{Digest, Ruling};
 
 fn said(seen: &[Digest]) -> String {
-    short(contenders(Bus::Other, seen, &[]))
+    short(contenders(&target(), seen, &[]))
+}
+
+fn on(bus: Bus) -> TargetInfo {
+    TargetInfo { bus, ..target() }
 }
 
 fn us(kind: OpKind, blocks: u32, depth: u32, us: f64) -> Digest {
@@ -21,7 +25,7 @@ fn us(kind: OpKind, blocks: u32, depth: u32, us: f64) -> Digest {
 
 #[test]
 fn larger_blocks_a_fifth_more_often_are_whole_units() {
-    for blocks in [4, 8, 16] {
+    for blocks in [2, 4, 8, 16] {
         let said =
             |rate| said(&[random(Write, 1, DEPTH, 100.0), random(Write, blocks, DEPTH, rate)]);
         let rows = [
@@ -35,35 +39,57 @@ fn larger_blocks_a_fifth_more_often_are_whole_units() {
 
 #[test]
 fn a_mapping_unit_holds_down_single_writes_with_the_same_gain() {
-    let said = |rate| {
+    let said = |(blocks, rate)| {
         let deep = [random(Write, 1, DEPTH, 100.0), random(Write, 16, DEPTH, 200.0)];
-        said(&[deep, [random(Write, 1, 1, 10.0), random(Write, 16, 1, rate)]].concat())
+        said(&[deep, [random(Write, 1, 1, 10.0), random(Write, blocks, 1, rate)]].concat())
     };
     let rows = [
-        (11.9, "MAPPING UNIT: rand-write-4KiB-q32 50%"),
-        (12.0, "MAPPING UNIT: rand-write-4KiB-q32 50%, rand-write-4KiB-q1"),
-        (12.1, "MAPPING UNIT: rand-write-4KiB-q32 50%, rand-write-4KiB-q1"),
+        ((16, 11.9), "MAPPING UNIT: rand-write-4KiB-q32 50%"),
+        ((16, 12.0), "MAPPING UNIT: rand-write-4KiB-q32 50%, rand-write-4KiB-q1"),
+        ((4, 11.9), "MAPPING UNIT: rand-write-4KiB-q32 50%"),
+        ((4, 12.1), "MAPPING UNIT: rand-write-4KiB-q32 50%, rand-write-4KiB-q1"),
     ];
     table(said, rows);
 }
 
-/// A unit of 64 KiB; one of 16 KiB may be a page of flash, which a deep queue does not tell.
+/// Of a unit of 64 KiB; a unit of 16 KiB may be a page of flash, which a deep queue does not tell.
 #[test]
-fn whole_units_are_read_with_87_percent_of_the_small_reads() {
-    let said = |(blocks, depth, rate)| {
+fn whole_units_are_read_by_a_deep_queue_with_87_percent_of_the_small_reads() {
+    let said = |(blocks, rate)| {
         let writes = [random(Write, 1, DEPTH, 100.0), random(Write, blocks, DEPTH, 200.0)];
-        let reads = [random(Read, 1, depth, 100.0), random(Read, blocks, depth, rate)];
+        let reads = [random(Read, 1, DEPTH, 100.0), random(Read, blocks, DEPTH, rate)];
         let said = said(&[writes, reads].concat());
         said.trim_start_matches("MAPPING UNIT: rand-write-4KiB-q32 50%").to_string()
     };
     let rows = [
-        ((16, 1, 86.0), ""),
-        ((16, 1, 87.0), ", rand-read-4KiB-q1"),
-        ((16, 1, 88.0), ", rand-read-4KiB-q1"),
-        ((16, DEPTH, 86.0), ""),
-        ((16, DEPTH, 87.0), ", rand-read-4KiB-q32"),
-        ((4, 1, 88.0), ", rand-read-4KiB-q1"),
-        ((4, DEPTH, 88.0), ""),
+        ((16, 86.0), ""),
+        ((16, 87.0), ", rand-read-4KiB-q32"),
+        ((16, 88.0), ", rand-read-4KiB-q32"),
+        ((4, 88.0), ""),
+    ];
+    table(said, rows);
+}
+
+/// A unit of 16 KiB; 64 KiB take three units' data longer.
+#[test]
+fn a_single_read_is_of_a_whole_unit_if_the_unit_takes_time_and_the_small_block_as_much() {
+    let said = |(small_us, unit_us, data_us): (f64, f64, f64)| {
+        let writes = [random(Write, 1, DEPTH, 100.0), random(Write, 4, DEPTH, 200.0)];
+        let reads = [
+            us(Read, 1, 1, small_us),
+            us(Read, 4, 1, unit_us),
+            us(Read, 16, 1, unit_us + 3.0 * data_us),
+        ];
+        let said = said(&[&writes[..], &reads].concat());
+        said.trim_start_matches("MAPPING UNIT: rand-write-4KiB-q32 50%").to_string()
+    };
+    let rows = [
+        // The data of a unit take a tenth of a read.
+        ((100.0, 100.0, 9.9), ""),
+        ((100.0, 100.0, 10.1), ", rand-read-4KiB-q1"),
+        // The small block saves at most a quarter of them.
+        ((100.0, 104.9, 20.0), ", rand-read-4KiB-q1"),
+        ((100.0, 105.1, 20.0), ""),
     ];
     table(said, rows);
 }
@@ -117,11 +143,37 @@ fn writes_with_the_same_number_of_commands_have_the_same_depth() {
     table(said, rows);
 }
 
+/// A queue that gives nothing is the device's only for writes that reach its buffer, all over.
+#[test]
+fn writes_that_one_command_at_a_time_delays_wait_for_neither_flash_nor_copies() {
+    let said = |(bus, write, nearby): (Bus, f64, f64)| {
+        let writes = [random(Write, 1, 1, write), random(Write, 1, DEPTH, write)];
+        let reads = reads([100.0, 100.0, 100.0, 50.0, 50.0]);
+        let said = short(contenders(
+            &on(bus),
+            &[&reads[..], &writes, &[near(Write, nearby)]].concat(),
+            &[],
+        ));
+        said.split_once(": ").map_or(said.clone(), |(_, explained)| explained.to_string())
+    };
+    let (reads, both) = ("rand-read-4KiB-q32", "rand-read-4KiB-q32, rand-write-4KiB-q32");
+    let rows = [
+        ((Bus::Other, 99.0, 99.0), reads),
+        ((Bus::Other, 101.0, 101.0), both),
+        ((Bus::Other, 200.0, 248.0), both),
+        ((Bus::Other, 200.0, 250.0), reads),
+        ((Bus::Usb, 200.0, 200.0), reads),
+        ((Bus::Sd, 200.0, 200.0), reads),
+        ((Bus::Emmc, 200.0, 200.0), reads),
+    ];
+    table(said, rows);
+}
+
 #[test]
 fn one_command_at_a_time_over_usb_is_the_bridges() {
     let said = |(bus, commands): (Bus, f64)| {
         let (small, large) = (100.0 * commands, 50.0 * commands);
-        short(contenders(bus, &reads([100.0, small, small, 50.0, large]), &[]))
+        short(contenders(&on(bus), &reads([100.0, small, small, 50.0, large]), &[]))
     };
     let rows = [
         ((Bus::Usb, 1.0), "USB: rand-read-4KiB-q32"),
@@ -164,6 +216,64 @@ fn a_rate_that_stays_within_8_percent_is_the_commands() {
     }
 }
 
+/// 100 reads of 64 KiB are 6.6 MB/s, of which 85% of the link are room.
+#[test]
+fn where_larger_blocks_fill_the_link_reads_and_writes_must_agree() {
+    let said = |(ceiling, writes): (f64, f64)| {
+        let seen = deep(Read, [100.0, 100.0, 100.0, 100.0, 40.0]);
+        let writes = [random(Write, 1, DEPTH, writes)];
+        short(contenders(&with_link(ceiling), &[&seen[..], &writes].concat(), &[]))
+    };
+    let command = "PER-COMMAND: rand-read-4KiB-q32";
+    let rows = [
+        ((7.72e6, 100.0), "nothing"),
+        ((7.70e6, 100.0), command),
+        ((7.70e6, 91.0), "nothing"),
+        ((7.70e6, 93.0), command),
+        ((7.70e6, 107.0), command),
+        ((7.70e6, 109.0), "nothing"),
+    ];
+    table(said, rows);
+}
+
+/// A read takes 10 ms; over this link, 12 KiB more take 1.23 ms, and 60 KiB more 6.14 ms.
+#[test]
+fn a_link_that_a_command_occupies_takes_the_time_of_larger_data_on_top() {
+    let said = |[larger, largest]: [f64; 2]| {
+        let seen = deep(Read, [100.0, larger, 100.0, 100.0, largest]);
+        short(contenders(&with_link(10e6), &seen, &[]))
+    };
+    let command = "PER-COMMAND: rand-read-4KiB-q32";
+    let rows = [
+        // 8% below 89 and 62 reads per second.
+        ([82.1, 70.0], command),
+        ([81.8, 70.0], "nothing"),
+        ([82.1, 57.1], command),
+        ([82.1, 56.9], "nothing"),
+    ];
+    table(said, rows);
+}
+
+/// 100 writes are 0.4096 MB/s, of a link that 64 KiB would fill.
+#[test]
+fn a_burst_of_as_many_small_writes_shows_the_commands_if_large_ones_are_faster() {
+    let said = |(burst_iops, large): (f64, f64)| {
+        let mut seen = deep(Write, [100.0, 100.0, 100.0, 100.0, 60.0]);
+        seen.extend([burst(4096, DEPTH, burst_iops * 4096.0), in_order(Write, 8, large)]);
+        short(contenders(&with_link(7.7e6), &seen, &[]))
+    };
+    let command = "PER-COMMAND: rand-write-4KiB-q32";
+    let rows = [
+        ((91.0, 1e6), "nothing"),
+        ((93.0, 1e6), command),
+        ((107.0, 1e6), command),
+        ((109.0, 1e6), "nothing"),
+        ((100.0, 0.61e6), "nothing"),
+        ((100.0, 0.62e6), command),
+    ];
+    table(said, rows);
+}
+
 /// The time of 60 us of data in 15 small blocks, beside a command.
 #[test]
 fn at_depth_1_half_of_the_time_is_the_commands() {
@@ -176,6 +286,22 @@ fn at_depth_1_half_of_the_time_is_the_commands() {
         ((7.8, 67.8), "nothing"),
         ((100.0, 100.0), "PER-COMMAND: rand-write-4KiB-q1 100%"),
         ((100.0, 99.0), "nothing"),
+    ];
+    table(said, rows);
+}
+
+/// 4 us of data a block in the larger size, less in the smaller one.
+#[test]
+fn of_two_sizes_of_writes_the_one_with_less_time_for_data_counts() {
+    let said = |middle_us| {
+        said(&[us(Write, 1, 1, 8.0), us(Write, 4, 1, middle_us), us(Write, 16, 1, 68.0)])
+    };
+    let rows = [
+        (30.0, "nothing"),
+        (20.1, "nothing"),
+        (19.9, "PER-COMMAND: rand-write-4KiB-q1 50%"),
+        (8.0, "PER-COMMAND: rand-write-4KiB-q1 100%"),
+        (7.9, "nothing"),
     ];
     table(said, rows);
 }
@@ -196,6 +322,8 @@ fn at_depth_1_a_third_of_a_reads_time_is_the_commands() {
         ((90.0, 95.0), "nothing"),
         ((200.9, 300.0), "nothing"),
         ((201.1, 300.0), "PER-COMMAND: rand-read-4KiB-q1 100%"),
+        // Flash may take longer than usual: a buffered write tells.
+        ((900.0, 30.9), "nothing"),
     ];
     table(said, rows);
 }
@@ -243,6 +371,6 @@ pub fn examples() -> Vec<Ruling> {
     let two = reads([100.0, 200.0, 200.0, 50.0, 100.0]);
     let one = reads([100.0, 100.0, 100.0, 50.0, 50.0]);
     let seen = [units, command, two, deep(Read, [100.0, 98.0, 102.0, 100.0, 80.0])];
-    let other = seen.iter().flat_map(|seen| contenders(Bus::Other, seen, &[]));
-    other.chain(contenders(Bus::Usb, &one, &[])).collect()
+    let other = seen.iter().flat_map(|seen| contenders(&target(), seen, &[]));
+    other.chain(contenders(&on(Bus::Usb), &one, &[])).collect()
 }

@@ -1,7 +1,7 @@
 //! FLUSH as a cost: share of the time.
 
-use super::flush::flushes;
 use super::{short, table};
+use crate::changes::EMPTY_FLUSH;
 use crate::flush_cost::flush_cost;
 use crate::testing::{digest, named};
 use crate::{Digest, Ruling};
@@ -10,10 +10,14 @@ fn run(name: &str, flushes: u64, seconds: f64) -> Digest {
     named(name, Digest { flushes, seconds, ..digest("x") })
 }
 
-/// A flush takes 10 ms.
+/// Three flushes of 10 ms each, with nothing to flush.
+fn empty() -> Digest {
+    named(EMPTY_FLUSH, Digest { flushes: 3, flush_s: 0.03, probe: true, ..digest("x") })
+}
+
 #[test]
 fn a_tenth_of_the_time_is_a_cost() {
-    let said = |count| short(flush_cost(&flushes(10_000_000, 20), &[run("w", count, 10.0)]));
+    let said = |count| short(flush_cost(&[empty(), run("w", count, 10.0)]));
     let rows = [
         (0, "nothing"),
         (99, "nothing"),
@@ -27,12 +31,15 @@ fn a_tenth_of_the_time_is_a_cost() {
 
 #[test]
 fn shares_are_of_all_replicates_of_a_workload() {
-    let seen = [run("a", 40, 1.0), run("a", 0, 1.0), run("b", 5, 1.0), run("c", 50, 1.0)];
-    assert_eq!(short(flush_cost(&flushes(10_000_000, 20), &seen)), "FLUSH: a 20%, c 50%");
-    assert_eq!(short(flush_cost(&flushes(10_000_000, 19), &seen)), "nothing", "19 flushes");
+    let cells = [run("a", 40, 1.0), run("a", 0, 1.0), run("b", 5, 1.0), run("c", 50, 1.0)];
+    let seen = [&[empty()], &cells[..]].concat();
+    assert_eq!(short(flush_cost(&seen)), "FLUSH: a 20%, c 50%");
+    assert_eq!(short(flush_cost(&cells)), "nothing", "flushes may have had data");
+    let none = Digest { flushes: 0, ..empty() };
+    assert_eq!(short(flush_cost(&[&[none], &cells[..]].concat())), "nothing");
 }
 
 pub fn examples() -> Vec<Ruling> {
-    let seen = [run("rand-write-4KiB-q1", 40, 1.0), run("seq-write-1MiB-q1", 20, 1.0)];
-    flush_cost(&flushes(10_000_000, 20), &seen).into_iter().collect()
+    let cells = [run("rand-write-4KiB-q1", 40, 1.0), run("seq-write-1MiB-q1", 20, 1.0)];
+    flush_cost(&[&[empty()], &cells[..]].concat()).into_iter().collect()
 }

@@ -16,16 +16,16 @@ fn run(name: &str, bytes: [u64; 2], random: bool, depth: u32) -> Digest {
 
 /// The link carries 1,000 bytes per second.
 #[test]
-fn from_85_percent_the_link_is_the_limit_and_at_depth_1_from_half() {
+fn from_97_percent_the_link_is_the_limit_and_of_random_blocks_at_depth_1_from_half() {
     let said = |(bytes, random, depth)| {
         short(link(&with_link(1000.0), &[run("a", [bytes, 0], random, depth)]))
     };
     let rows = [
-        ((849, true, 8), "no: LINK FREE"),
-        ((850, true, 8), "LINK: a 85%"),
-        ((851, true, 8), "LINK: a 85%"),
-        ((849, false, 1), "no: LINK FREE"),
-        ((850, false, 1), "LINK: a 85%"),
+        ((969, true, 8), "no: LINK FREE"),
+        ((970, true, 8), "LINK: a 97%"),
+        ((971, true, 8), "LINK: a 97%"),
+        ((969, false, 1), "no: LINK FREE"),
+        ((970, false, 1), "LINK: a 97%"),
         ((499, true, 1), "no: LINK FREE"),
         ((500, true, 1), "LINK: a 50%"),
         ((501, true, 1), "LINK: a 50%"),
@@ -36,15 +36,58 @@ fn from_85_percent_the_link_is_the_limit_and_at_depth_1_from_half() {
 }
 
 #[test]
+fn below_that_reads_and_writes_of_one_rate_show_the_link_from_85_percent() {
+    let said = |(read, write)| {
+        let seen = [run("r", [read, 0], false, 8), run("w", [0, write], false, 8)];
+        short(link(&with_link(10_000.0), &seen))
+    };
+    let rows = [
+        ((8499, 8499), "no: LINK FREE"),
+        ((8500, 8500), "LINK: r 85%, w 85%"),
+        ((9000, 8729), "no: LINK FREE"),
+        ((9000, 8731), "LINK: r 90%, w 87%"),
+        ((8731, 9000), "LINK: w 90%, r 87%"),
+        ((9000, 100), "no: LINK FREE"),
+    ];
+    table(said, rows);
+}
+
+#[test]
+fn what_is_3_percent_slower_than_another_on_a_full_link_has_another_limit() {
+    let said = |write| {
+        let seen = [run("r", [10_000, 0], false, 8), run("w", [0, write], false, 8)];
+        short(link(&with_link(10_000.0), &seen))
+    };
+    let one = "LINK: r 100%; no: LINK FREE";
+    table(said, [(9600, one), (9699, one), (9700, "LINK: r 100%, w 97%")]);
+}
+
+#[test]
+fn at_depth_1_sequential_blocks_need_85_percent_and_a_full_link_at_a_higher_depth() {
+    let said = |(alone, deep, random)| {
+        let seen = [run("deep", [deep, 0], random, 8), run("one", [alone, 0], false, 1)];
+        short(link(&with_link(1000.0), &seen))
+    };
+    let (deep, both) = ("LINK: deep 100%; no: LINK FREE", "LINK: deep 100%, one 85%");
+    let rows = [
+        ((849, 1000, false), deep),
+        ((850, 1000, false), both),
+        ((850, 1000, true), deep),
+        ((850, 960, false), "no: LINK FREE"),
+    ];
+    table(said, rows);
+}
+
+#[test]
 fn a_link_of_one_way_at_a_time_carries_both_directions_in_turn() {
     let said = |bus| {
         let target = TargetInfo { bus, ..with_link(1000.0) };
-        short(link(&target, &[run("a", [450, 400], true, 8)]))
+        short(link(&target, &[run("a", [500, 470], true, 8)]))
     };
     let rows = [
-        (Bus::Sata, "LINK: a 85%"),
-        (Bus::Sd, "LINK: a 85%"),
-        (Bus::Emmc, "LINK: a 85%"),
+        (Bus::Sata, "LINK: a 97%"),
+        (Bus::Sd, "LINK: a 97%"),
+        (Bus::Emmc, "LINK: a 97%"),
         (Bus::Nvme, "no: LINK FREE"),
         (Bus::Usb, "no: LINK FREE"),
         (Bus::Ufs, "no: LINK FREE"),
@@ -63,11 +106,11 @@ fn reads_count_by_their_median_and_writes_by_their_mean_if_that_is_less() {
         short(link(&with_link(1000.0), &runs))
     };
     let rows = [
-        (([900, 900, 10], 0), "LINK: a 90%"),
-        (([900, 10, 10], 0), "no: LINK FREE"),
-        (([900, 900, 750], 1), "LINK: a 85%"),
-        (([900, 900, 740], 1), "no: LINK FREE"),
-        (([860, 860, 2000], 1), "LINK: a 86%"),
+        (([980, 980, 10], 0), "LINK: a 98%"),
+        (([980, 10, 10], 0), "no: LINK FREE"),
+        (([990, 990, 930], 1), "LINK: a 97%"),
+        (([990, 990, 920], 1), "no: LINK FREE"),
+        (([980, 980, 2000], 1), "LINK: a 98%"),
     ];
     table(said, rows);
 }
@@ -77,18 +120,18 @@ fn of_each_side_the_fastest_workload_is_told() {
     let seen = [
         run("slow", [10, 0], true, 8),
         run("some", [700, 0], true, 8),
-        run("most", [950, 0], true, 8),
-        run("much", [900, 0], true, 8),
+        run("most", [990, 0], true, 8),
+        run("much", [980, 0], true, 8),
     ];
     let rulings = link(&with_link(1000.0), &seen);
-    assert_eq!(short(rulings.clone()), "LINK: most 95%, much 90%; no: LINK FREE");
+    assert_eq!(short(rulings.clone()), "LINK: most 99%, much 98%; no: LINK FREE");
     assert_eq!(rulings[1].verdict.text, "link at most 70% used");
 }
 
 #[test]
 fn without_a_ceiling_nothing_is_known() {
-    let said = |ceiling| short(link(&with_link(ceiling), &[run("a", [9, 0], true, 8)]));
-    table(said, [(0.0, "unknown"), (10.0, "LINK: a 90%")]);
+    let said = |ceiling| short(link(&with_link(ceiling), &[run("a", [99, 0], true, 8)]));
+    table(said, [(0.0, "unknown"), (100.0, "LINK: a 99%")]);
     assert_eq!(short(link(&target(), &[run("a", [9, 0], true, 8)])), "unknown");
 }
 
@@ -113,7 +156,7 @@ pub fn examples() -> Vec<Ruling> {
     let wide = on(full(None, None, Some(false)));
     let unnamed = on(full(None, None, Some(true)));
     let seen = [
-        run("rand-read-4KiB-q32", [950_000_000, 0], true, 32),
+        run("rand-read-4KiB-q32", [980_000_000, 0], true, 32),
         run("rand-read-4KiB-q1", [50_000_000, 0], true, 1),
     ];
     let idle = [run("a", [0; 2], true, 8)];

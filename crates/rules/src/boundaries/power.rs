@@ -10,7 +10,7 @@ use crate::{Digest, Ruling};
 
 /// Usual reads, and the first after each rest.
 fn seen(usual_ns: f64, firsts: [f64; 3]) -> Vec<Digest> {
-    let usual = Digest { read_ns: [usual_ns, 9e9], ..random(Read, 1, 1, 1e3) };
+    let usual = Digest { read_ns: [usual_ns; 2], ..random(Read, 1, 1, 1e3) };
     let first = |ns| {
         let run = Digest { read_ns: [0.0, ns], probe: true, ..random(Read, 1, 1, 1e3) };
         named(AFTER_REST, run)
@@ -28,6 +28,21 @@ fn three_times_a_usual_read_and_200_us_are_a_wake() {
         ((10e3, 229e3), "nothing"),
         ((10e3, 230e3), "POWER STATE: check-read-after-rest 96%"),
         ((0.0, 500e3), "nothing"),
+    ];
+    table(said, rows);
+}
+
+#[test]
+fn where_some_reads_are_much_longer_their_mean_is_the_usual_time() {
+    let said = |(median_ns, mean_ns)| {
+        let mut seen = seen(0.0, [500e3; 3]);
+        seen[0].read_ns = [median_ns, mean_ns];
+        short(power(&seen))
+    };
+    let rows = [
+        ((10e3, 101e3), "nothing"),
+        ((10e3, 100e3), "POWER STATE: check-read-after-rest 80%"),
+        ((100e3, 10e3), "POWER STATE: check-read-after-rest 80%"),
     ];
     table(said, rows);
 }
