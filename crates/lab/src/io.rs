@@ -3,10 +3,13 @@
 //! Options are checked and turned into a draft before the target is inspected; the target then
 //! determines the region. A scratch file is laid out first, so that reads reach the drive.
 
+use std::collections::BTreeMap;
+
 use methods::BY_HAND;
 use record::{Safety, TargetKind};
 use rig::{Preparation, TargetInfo};
 use script::Session;
+use workload::units::binary;
 use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Region, Stop, Workload};
 
 use crate::error::{ErrorKind, LabError, Result};
@@ -105,6 +108,12 @@ impl Access {
 }
 
 impl Io {
+    /// The options that its workload does not show: a region without a size ends with the target.
+    fn given(&self) -> BTreeMap<String, String> {
+        let size = self.size.map(|bytes| ("size".to_string(), binary(bytes)));
+        size.into_iter().collect()
+    }
+
     /// Checks the options against each other, before the target is inspected.
     pub fn check(&self) -> Result<()> {
         self.draft().map(drop)
@@ -206,11 +215,12 @@ pub type ReadIo<'a> = &'a dyn Fn(&str) -> std::result::Result<Io, String>;
 impl<'a> Work<'a> {
     /// Work with an `ssdyno io` workload.
     pub fn io(io: &'a Io) -> Work<'a> {
-        Work::new(&BY_HAND, move |session| run(io, session))
+        Work::new(&BY_HAND, move |session| run(io, session)).with_options(io.given())
     }
 
     pub(crate) fn of_io(io: Io) -> Work<'a> {
-        Work::new(&BY_HAND, move |session| run(&io, session))
+        let options = io.given();
+        Work::new(&BY_HAND, move |session| run(&io, session)).with_options(options)
     }
 }
 

@@ -66,6 +66,7 @@ impl Request {
             test: Test {
                 method: work.info.name,
                 protocol: work.protocol(),
+                options: work.options.clone(),
                 seed: Some(self.instrument.seed),
                 provokes: work.info.provokes,
                 part_of: self.part_of.clone(),

@@ -5,6 +5,7 @@
 //! their inputs in `io`, `iozone`, `prepare` and `replicate`; those for methods are here.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ type Script<'a> = Box<dyn Fn(&mut Session<'_>) -> Result<()> + 'a>;
 pub struct Work<'a> {
     /// The method or the command.
     pub(crate) info: &'static MethodInfo,
+    /// The options that determine it, as given; `None` if unknown.
+    pub(crate) options: Option<BTreeMap<String, String>>,
     script: Script<'a>,
 }
 
@@ -34,14 +37,21 @@ impl<'a> Work<'a> {
 
     pub(crate) fn of_method(name: &str, options: Cow<'a, Options>) -> Result<Work<'a>> {
         let method = methods::find(name)?;
-        Ok(Work::new(method, move |session| Ok(session.run(method, &options)?)))
+        let words = options.given_to(method.options, method.ignores);
+        let work = Work::new(method, move |session| Ok(session.run(method, &options)?));
+        Ok(work.with_options(words))
     }
 
     pub(crate) fn new(
         info: &'static MethodInfo,
         script: impl Fn(&mut Session<'_>) -> Result<()> + 'a,
     ) -> Work<'a> {
-        Work { info, script: Box::new(script) }
+        Work { info, options: None, script: Box::new(script) }
+    }
+
+    /// This work, with the options that determine it.
+    pub(crate) fn with_options(self, given: BTreeMap<String, String>) -> Work<'a> {
+        Work { options: Some(given), ..self }
     }
 
     pub(crate) fn run(&self, session: &mut Session<'_>) -> Result<()> {

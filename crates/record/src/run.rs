@@ -1,5 +1,7 @@
 //! The record of one run.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use workload::Workload;
 
@@ -87,6 +89,10 @@ pub struct Run {
     /// The protocol file of which this run is a step; absent for a separate run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<PartOf>,
+    /// The options that determine its work, as given, without the target and the seed; empty if
+    /// none was given, absent if unknown (records of earlier versions and of other tools).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<BTreeMap<String, String>>,
     /// Seed of all random choices in the run, given or drawn; absent if each job has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

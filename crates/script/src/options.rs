@@ -6,6 +6,7 @@
 //! effect on any chosen method is refused.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,8 +72,8 @@ impl Options {
 
     /// The value of a declared option, or its default.
     pub fn get<T: Clone + 'static>(&self, option: &Opt<T>) -> T {
-        let entry = self.given.0.iter().rev().find(|g| g.0 == option.name);
-        let value = entry.and_then(|g| g.1.downcast_ref::<T>());
+        let entry = self.given.0.iter().rev().find(|entry| entry.name == option.name);
+        let value = entry.and_then(|entry| entry.value.downcast_ref::<T>());
         value.cloned().unwrap_or_else(option.default)
     }
 
@@ -84,15 +85,39 @@ impl Options {
     /// These options with one more value.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, option: &Opt<T>, value: T) -> Options {
-        self.given.0.push((option.name, Value(Arc::new(value))));
+        let value = Value(Arc::new(value));
+        self.given.0.push(GivenOption { name: option.name, value, words: None });
         self
     }
 
     /// Parses an option as typed; the error describes the permitted values.
     pub fn parse(&mut self, option: &dyn Declared, words: &[String]) -> Result<(), String> {
-        let value = option.parse(words)?;
-        self.given.0.push((option.name(), value));
+        let (name, value) = (option.name(), option.parse(words)?);
+        self.given.0.push(GivenOption { name, value, words: Some(words.to_vec()) });
         Ok(())
+    }
+
+    /// The options that a user gave and a method heeds, by name, in words: of its own the declared
+    /// ones, of the common ones those that it does not ignore. A switch has no words.
+    pub fn given_to(
+        &self,
+        declared: &[&dyn Declared],
+        ignores: &[Common],
+    ) -> BTreeMap<String, String> {
+        let size = self.size.map(|bytes| (Common::Size, binary(bytes)));
+        let time = self.time.map(|time| (Common::Time, span(time.as_secs_f64())));
+        let replicates = self.replicates.map(|rounds| (Common::Replicates, rounds.to_string()));
+        let common = [size, time, replicates].into_iter().flatten();
+        let heeded = common.filter(|(option, _)| !ignores.contains(option));
+        let mut options: BTreeMap<String, String> =
+            heeded.map(|(option, words)| (option.name().to_string(), words)).collect();
+        for GivenOption { name, words, .. } in &self.given.0 {
+            let is_declared = declared.iter().any(|option| option.name() == *name);
+            if let Some(words) = words.as_ref().filter(|_| is_declared) {
+                options.insert((*name).to_string(), words.join(" "));
+            }
+        }
+        options
     }
 }
 
@@ -123,7 +148,16 @@ impl Common {
 
 /// Declared options as given, in order; the last of each name counts.
 #[derive(Clone, Debug, Default)]
-pub struct Given(Vec<(&'static str, Value)>);
+pub struct Given(Vec<GivenOption>);
+
+/// A declared option with its value.
+#[derive(Clone, Debug)]
+struct GivenOption {
+    name: &'static str,
+    value: Value,
+    /// The value as typed; `None` if a program set it.
+    words: Option<Vec<String>>,
+}
 
 /// Value of an option, of the type in its declaration.
 #[derive(Clone)]

@@ -68,6 +68,7 @@ fn without_bulk(run: &Run) -> Run {
         method: run.method.clone(),
         protocol: run.protocol,
         part_of: run.part_of.clone(),
+        options: run.options.clone(),
         seed: run.seed,
         target: run.target.clone(),
         environment: run.environment.clone(),

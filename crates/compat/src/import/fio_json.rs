@@ -76,8 +76,12 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
     // Results from fio servers are in `client_stats`, in fio 2 as well as fio 3.
     let jobs = document.get("jobs").or(document.get("client_stats"))?.as_array()?;
     let global = document["global options"].as_object();
-    for entry in jobs.iter().filter(|job| job["jobname"] != "All clients") {
+    let jobs: Vec<&Value> = jobs.iter().filter(|job| job["jobname"] != "All clients").collect();
+    for entry in &jobs {
         job(&mut run, entry, global, is_own);
+        let options = JobOptions(entry["job options"].as_object(), global);
+        let owner = if jobs.len() == 1 { None } else { entry["jobname"].as_str() };
+        run.options.get_or_insert_default().extend(options.of_work(owner));
     }
     began(&mut run, document);
     if let Some([disk]) = document["disk_util"].as_array().map(Vec::as_slice) {
@@ -94,6 +98,28 @@ impl<'a> JobOptions<'a> {
     fn get(&self, names: &[&str]) -> Option<&'a str> {
         let mut maps = [self.0, self.1].into_iter().flatten();
         maps.find_map(|map| names.iter().find_map(|name| map.get(*name)?.as_str()))
+    }
+
+    /// The options that determine the job's work and mean the same in every spelling. Those of one
+    /// of several jobs carry its name.
+    fn of_work(&self, owner: Option<&str>) -> impl Iterator<Item = (String, String)> {
+        let rw = self.get(&["rw", "readwrite"]).map(|rw| rw.split(':').next().unwrap_or(rw));
+        let rw = rw.map(|rw| if rw == "readwrite" { "rw" } else { rw });
+        let mix = self.get(&["rwmixread"]).filter(|_| rw.is_some_and(|rw| rw.ends_with("rw")));
+        let bs = match block_sizes(self) {
+            [Some(reads), Some(writes), Some(trims)] if reads == writes && writes == trims => {
+                self.get(&["bs", "blocksize"]).map(|_| short(reads))
+            }
+            _ => None,
+        };
+        let word = |name: &str| self.get(&[name]).map(String::from);
+        let words = [rw.map(String::from), mix.map(String::from), word("iodepth"), bs];
+        ["rw", "rwmixread", "iodepth", "bs"].into_iter().zip(words).filter_map(
+            move |(name, words)| {
+                let name = owner.map_or(name.to_string(), |owner| format!("{owner}: {name}"));
+                Some((name, words?))
+            },
+        )
     }
 }
 
@@ -136,6 +162,13 @@ fn job(run: &mut Run, entry: &Value, global: Option<&Map<String, Value>>, own: b
 /// Whether a direction did any I/O.
 fn did_io(side: &Value) -> bool {
     ["bw", "iops", "total_ios"].iter().any(|name| number(side, name) > Some(0.0))
+}
+
+/// A size as fio prints it in the options of a job.
+fn short(bytes: u64) -> String {
+    let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+    let unit = units.iter().find(|(unit, _)| bytes.is_multiple_of(*unit));
+    unit.map_or(bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
 }
 
 fn job_options(options: &JobOptions<'_>) -> Job {

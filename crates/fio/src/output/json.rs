@@ -67,7 +67,7 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
         "error": ended::code(shown),
         "eta": NO_ETA,
         "elapsed": elapsed_ns.div_ceil(1_000_000_000),
-        "job options": options(shown.job),
+        "job options": Value::Object(job_options(shown.job)),
         "sync": {
             "total_ios": shown.flushes().map_or(0, |flushes| flushes.ops),
             "lat_ns": latency(shown.flushes().map(|f| &f.service), any_percentiles(shown), bins),
@@ -191,7 +191,8 @@ fn text(value: &dyn std::fmt::Display) -> Value {
     Value::String(value.to_string())
 }
 
-fn options(job: &Job) -> Value {
+/// The options of a job that determine its results, by name, as fio prints them.
+pub fn job_options(job: &Job) -> Map<String, Value> {
     let mut options = Map::new();
     let mut insert = |name: &str, value: Value| drop(options.insert(name.to_string(), value));
     insert("name", text(&job.name));
@@ -224,7 +225,7 @@ fn options(job: &Job) -> Value {
         let names: Vec<_> = job.files.names.iter().map(|name| file_name(name)).collect();
         insert("filename", Value::String(names.join(":")));
     }
-    Value::Object(options)
+    options
 }
 
 /// The options that give the sizes of reads, writes and trims: at least one of `bs`, `bsrange` and

@@ -19,7 +19,7 @@ mod shown;
 mod terse;
 
 pub use dumps::write_dumps;
-pub use json::json;
+pub use json::{job_options, json};
 pub use logs::{log_paths, write_logs};
 pub use normal::{announce, normal};
 pub use record::{METRICS, latencies, metrics};

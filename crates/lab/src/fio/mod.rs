@@ -5,6 +5,7 @@
 
 mod target;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +20,9 @@ use crate::error::{ErrorKind, LabError, Result};
 use crate::recording::Test;
 use crate::session::PlannedRun;
 use target::FioTarget;
+
+/// Options of a job that do not determine its work, except for the target.
+const OTHER_OPTIONS: [&str; 4] = ["name", "filename", "ioengine", "group_reporting"];
 
 /// Jobs to run, with the user's permissions, and the store for the record.
 #[derive(Clone, Debug)]
@@ -48,7 +52,14 @@ impl<'p> Request<'p> {
         Ok(PlannedRun {
             plan: Plan { command: self.command.clone(), ..plan(self.jobs, &prepared, &info) },
             info,
-            test: Test { method: "fio", protocol: None, seed: None, provokes: &[], part_of: None },
+            test: Test {
+                method: "fio",
+                protocol: None,
+                options: Some(options(self.jobs)),
+                seed: None,
+                provokes: &[],
+                part_of: None,
+            },
             store: self.store.as_deref(),
             fills: false,
             journals: None,
@@ -69,6 +80,35 @@ impl<'p> Request<'p> {
             }),
         })
     }
+}
+
+/// The options of the jobs that determine their work: not their names, files and engines. Those of
+/// several jobs carry the job's name.
+fn options(jobs: &fio::Plan) -> BTreeMap<String, String> {
+    let is_single = jobs.jobs.len() == 1;
+    let options = jobs.jobs.iter().flat_map(|job| {
+        let options = output::job_options(job).into_iter();
+        let options = options.filter(|(name, _)| !OTHER_OPTIONS.contains(&name.as_str()));
+        let options = options.filter_map(|(name, value)| Some((name, value.as_str()?.into())));
+        options.chain(pace(job)).map(move |(name, value): (String, String)| {
+            let name = if is_single { name } else { format!("{}: {name}", job.name) };
+            (name, value)
+        })
+    });
+    options.collect()
+}
+
+/// The options of a job's pace and flushes, which fio does not print, if given: rates of reads,
+/// writes and trims, and writes between flushes.
+fn pace(job: &fio::Job) -> impl Iterator<Item = (String, String)> {
+    let word = |rate: Option<u64>| rate.map_or(String::new(), |rate| rate.to_string());
+    let rates = job.pace.rate.each().map(|rate| word(*rate)).join(",");
+    let rates_iops = job.pace.rate_iops.each().map(|rate| word(rate.map(u64::from))).join(",");
+    let flushes = [("fsync", job.syncing.fsync), ("fdatasync", job.syncing.fdatasync)];
+    let flushes = flushes.map(|(name, writes)| (name, word((writes > 0).then_some(writes.into()))));
+    let options = [("rate", rates), ("rate_iops", rates_iops)].into_iter().chain(flushes);
+    let options = options.filter(|(_, value)| value.chars().any(|c| c != ','));
+    options.map(|(name, value)| (name.to_string(), value))
 }
 
 /// The plan for the record, without the command line.

@@ -29,10 +29,12 @@ impl<'a> Work<'a> {
                     LabError::usage(format!("io = \"{words}\": {}", one_line(&why)))
                 })?),
             };
-        Ok(Work::new(work.info, move |session| {
+        let (info, options) = (work.info, work.options.clone().unwrap_or_default());
+        let prepared = Work::new(info, move |session| {
             measure.prepare.iter().try_for_each(|step| prepare(*step, seed, session))?;
             work.run(session)
-        }))
+        });
+        Ok(prepared.with_options(options))
     }
 }
 

@@ -482,7 +482,6 @@ pub fn empty() -> Run {
         state_before: State::Used,
         state_after: State::Unknown,
         protocol: None,
-        part_of: None,
         seed: None,
         state_as_of: None,
         health_after: None,
@@ -492,10 +491,7 @@ pub fn empty() -> Run {
         latencies: vec![],
         verdicts: vec![],
         warnings: vec![],
-        errors: vec![],
-        complete: false,
-        cut_short: None,
-        origin: None,
+        ..Run::default()
     }
 }
 
