@@ -14,8 +14,9 @@ use record::{Answer, HistoryKey, OriginKind, Peer, Run, Stamp, Statistic, Target
 use rig::Event;
 use script::{Outcome, Session};
 use store::Store;
+use workload::units::decimal;
 
-use crate::compare::{differences, quantities};
+use crate::compare::{differences, is_alike, quantities};
 use crate::drives::{self, PREFIX};
 use crate::published;
 use crate::request::{Request, TargetRequest};
@@ -36,11 +37,30 @@ const SIMULATION_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Conditions that determine a figure. Others (a kernel, a host name) are in `ssdyno compare`.
-const DECISIVE: [&str; 7] =
-    ["link", "state before", "file system", "page cache", "size", "machine", "backend"];
+const DECISIVE: [&str; 9] = [
+    "capacity",
+    "link",
+    "state before",
+    "target",
+    "file system",
+    "page cache",
+    "size",
+    "machine",
+    "backend",
+];
+
+/// Those that exist for a virtual drive, which has neither a file system nor a host.
+const OF_DRIVE: &[&str] = DECISIVE.split_at(3).0;
 
 /// Methods whose workload the user chooses: its figures are those of a repeat only.
 const CHOSEN: [&str; 3] = ["io", "fio", "command"];
+
+/// Options with which figures stay the same quantities.
+const SAME_QUANTITY: [&str; 5] = ["size", "time", "replicates", "legacy", "reference"];
+
+/// Capacities that differ by more than this factor are of different drives: names are rounded, and
+/// mean powers of ten or of two.
+const CAPACITY_FACTOR: f64 = 1.15;
 
 /// Conditions of the host around the drive.
 const HOST: [&str; 2] = ["machine", "backend"];
@@ -56,19 +76,17 @@ pub(crate) fn collect(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec
     }
     peers.extend(publications(answer, run));
     if let Some(model) = model {
-        // A virtual drive has neither a file system nor a host.
         let source = format!("simulated {}", model.target.spec);
-        peers.extend(same(answer, run, model, &source, &DECISIVE[..2]));
+        peers.extend(same(answer, run, model, &source, OF_DRIVE));
     }
     peers
 }
 
-/// The latest repeat of the run or, if there is none, the latest run of that protocol on the drive,
-/// unless the user chose the workload.
+/// The latest repeat of the run or, if there is none, the latest run on the drive that did the same
+/// work, unless the user chose the workload.
 pub(crate) fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref())?;
-    let earlier =
-        store.earlier(&key, &run.method, number, RUNS_MAX, |other| other.protocol == run.protocol);
+    let earlier = store.earlier(&key, &run.method, number, RUNS_MAX, |other| is_alike(run, other));
     let mut earlier = earlier.ok()?;
     // Figures of memory are no measure for those of the drive.
     earlier.retain(|other| !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_)));
@@ -100,7 +118,8 @@ fn same(answer: &Answer, run: &Run, other: &Run, whose: &str, conditions: &[&str
 /// Published figures of the drive's model for the tiles of an answer.
 fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
     let model = run.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
-    let Some(model) = model.filter(|_| !is_paced(run)) else { return Vec::new() };
+    let is_other_work = is_paced(run) || has_own_options(run);
+    let Some(model) = model.filter(|_| !is_other_work) else { return Vec::new() };
     let mut peers: Vec<Peer> = Vec::new();
     // The figures are embedded in the program, and a test parses all of them.
     let published = published::all().unwrap_or_default();
@@ -111,7 +130,8 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
     let samples: Vec<&Run> = samples.collect();
     for other in &samples {
         let source = sample_of(other, &samples);
-        let differs = differing(run, other, &DECISIVE);
+        let mut differs = differing(run, other, &DECISIVE);
+        differs.extend(capacity_differs(run, other));
         for tile in &answer.tiles {
             let is_known = peers.iter().any(|p| p.metric == tile.metric && p.whose == source);
             let quantity = quantities(other).into_iter().find(|quantity| {
@@ -141,6 +161,23 @@ fn is_paced(run: &Run) -> bool {
         && run.metrics.iter().any(|metric| metric.key().statistic == Some(Statistic::Buffer))
 }
 
+/// Whether it was given options of its method, with which its figures are other quantities than
+/// those of a publication.
+fn has_own_options(run: &Run) -> bool {
+    let mut options = run.options.iter().flatten();
+    options.any(|(name, _)| !SAME_QUANTITY.contains(&name.as_str()))
+}
+
+/// A capacity that differs from that in the name of a published model, which gives no bytes.
+fn capacity_differs(run: &Run, other: &Run) -> Option<String> {
+    let (drive, printed) = (run.target.drive.as_ref()?, other.target.drive.as_ref()?);
+    let gigabytes = words(printed.model.as_deref()?).1.filter(|_| printed.bytes.is_none())?;
+    let (bytes, published) = (drive.bytes?, gigabytes.saturating_mul(1_000_000_000));
+    let ratio = bytes as f64 / published.max(1) as f64;
+    let differs = !(1.0 / CAPACITY_FACTOR..CAPACITY_FACTOR).contains(&ratio);
+    differs.then(|| format!("capacity: {} here, {} there", decimal(bytes), decimal(published)))
+}
+
 /// The source of a published record, with the firmware if the source has several samples of the
 /// model.
 fn sample_of(run: &Run, samples: &[&Run]) -> String {
@@ -163,7 +200,7 @@ fn differing(run: &Run, other: &Run, conditions: &[&str]) -> Vec<String> {
     let simulated = [run, other].iter().any(|run| run.target.kind == TargetKind::Virtual);
     let decisive = conditions_differ
         .into_iter()
-        .filter(|d| conditions.contains(&d.what) && !(simulated && HOST.contains(&d.what)));
+        .filter(|d| conditions.contains(&&*d.what) && !(simulated && HOST.contains(&&*d.what)));
     decisive.filter_map(|d| Some(format!("{}: {} here, {} there", d.what, d.a?, d.b?))).collect()
 }
 
@@ -229,7 +266,7 @@ const KINDS: [&str; 6] = ["ssd", "nvme", "sata", "pcie", "m.2", "series"];
 
 /// Whether two names refer to the same model: the same words, ignoring those for kinds, and the
 /// same capacity if both have one. Remarks in brackets are ignored.
-fn is_model(a: &str, b: &str) -> bool {
+pub(crate) fn is_model(a: &str, b: &str) -> bool {
     let ((a, size_a), (b, size_b)) = (words(a), words(b));
     let sized = size_a.zip(size_b).is_none_or(|(a, b)| a == b);
     // A single word, such as `SSD` or a vendor, does not identify a model.

@@ -1,8 +1,9 @@
 //! Conditions of records: those that differ between two sides, and groups of runs that share one.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use record::{Run, State};
+use record::{Run, State, TargetKind};
 use serde::Serialize;
 
 use crate::error::{LabError, Result};
@@ -11,7 +12,7 @@ use crate::error::{LabError, Result};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The condition.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Its value in A; several values are separated by a bar.
     pub a: Option<String>,
     pub b: Option<String>,
@@ -20,7 +21,7 @@ pub struct Difference {
 /// The condition that `--by title` groups by. A difference in titles alone means nothing.
 const TITLE: &str = "title";
 
-type Conditions = [(&'static str, Option<String>); 19];
+type Conditions = [(&'static str, Option<String>); 21];
 
 fn conditions(run: &Run) -> Conditions {
     let drive = run.target.drive.as_ref();
@@ -33,6 +34,8 @@ fn conditions(run: &Run) -> Conditions {
         ("drive", drive.and_then(|d| d.model.clone().or(Some(d.name.clone())))),
         ("serial number", drive.and_then(|d| d.serial.clone())),
         ("firmware", drive.and_then(|d| d.firmware.clone())),
+        ("target", target(run)),
+        ("capacity", drive.and_then(|d| d.bytes).map(workload::units::decimal)),
         ("link", drive.and_then(|d| d.link.as_ref()?.now.clone())),
         ("state before", state.map(|s| format!("{s:?}").to_lowercase())),
         ("file system", run.target.filesystem.as_ref().map(|f| f.kind.clone())),
@@ -52,6 +55,15 @@ fn conditions(run: &Run) -> Conditions {
     ]
 }
 
+/// A virtual drive with its specimen and overrides, or the kind of a real target.
+fn target(run: &Run) -> Option<String> {
+    match run.target.kind {
+        TargetKind::Unknown | TargetKind::Other(_) => None,
+        TargetKind::Virtual => Some(run.target.spec.clone()),
+        kind => Some(kind.name().to_string()),
+    }
+}
+
 /// Conditions that differ, or that are known for only one side.
 pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     let [a, b] = [a, b].map(|side| side.iter().map(conditions).collect::<Vec<_>>());
@@ -59,7 +71,7 @@ pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     let names = first.iter().map(|(what, _)| *what).enumerate();
     names
         .filter(|(_, what)| !matches!(*what, TITLE | "host"))
-        .map(|(i, what)| Difference { what, a: values(&a, i), b: values(&b, i) })
+        .map(|(i, what)| Difference { what: what.into(), a: values(&a, i), b: values(&b, i) })
         .filter(|difference| difference.a != difference.b)
         .collect()
 }

@@ -11,7 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use analysis::{ClaimKind, LOOKS, Look, look, pairs_for};
 use record::{MetricKey, Plan, Run};
 
-use super::{Pair, Pairing, RunComparison, Side, conditions, doubts, quantity_named, sentence};
+use super::{
+    Pair, Pairing, RunComparison, Side, WorkComparison, conditions, doubts, quantity_named,
+    sentence,
+};
 use crate::Options;
 use crate::error::{LabError, Result};
 use crate::request::Request;
@@ -199,7 +202,10 @@ impl LiveComparison<'_> {
             pairs[place].see(look, is_open);
         }
         let [a, b] = &sides;
+        let work = WorkComparison::new(&a.runs, &b.runs);
         let comparison = RunComparison {
+            work_differs: work.unlike,
+            work_unknown: work.unknown,
             sentence: if a.runs.is_empty() {
                 "No pair of runs was completed.".into()
             } else {

@@ -6,6 +6,8 @@
 
 mod brief;
 mod conditions;
+#[cfg(test)]
+mod drawn_tests;
 pub mod live;
 mod matching;
 mod quantity;
@@ -13,6 +15,7 @@ mod remarks;
 mod sentence;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use analysis::{Claim, ClaimKind, LogQuantity, Look, Sides, claims};
 use record::{FindingKind, HistoryKey, Run, Unit};
@@ -28,6 +31,9 @@ pub(crate) use self::quantity::{Quantity, quantities};
 pub use self::remarks::Remarks;
 use self::remarks::{doubts, is_laid_out, odd};
 pub use self::sentence::{interval, percent};
+use self::work::WorkComparison;
+pub use self::work::check_alike;
+pub(crate) use self::work::is_alike;
 use crate::error::{LabError, Result};
 use crate::spread;
 
@@ -114,6 +120,10 @@ pub struct RunComparison {
     pub sentence: String,
     /// The quantities that both sides have, primary ones first.
     pub pairs: Vec<Pair>,
+    /// What the sides did differently; empty if they did the same work, as far as both tell.
+    pub work_differs: Vec<Difference>,
+    /// Facts of the work that only one side tells.
+    pub work_unknown: Vec<Difference>,
     /// Conditions that differ or are known for only one side.
     pub conditions_differ: Vec<Difference>,
     /// Findings of the records.
@@ -310,16 +320,24 @@ impl RunComparison {
         } else {
             compare(&rest, metric)?.pop().map(Box::new)
         };
-        let sentence = sentence::compose(&pairs, &odd, like_for_like.as_deref(), 'B');
+        let work = WorkComparison::new(&a.runs, &b.runs);
+        let conclusion = sentence::compose(&pairs, &odd, like_for_like.as_deref(), 'B');
         Ok(RunComparison {
-            sentence,
+            sentence: sentence::headed(conclusion, &work.unlike),
             pairs,
+            work_differs: work.unlike,
+            work_unknown: work.unknown,
             conditions_differ: conditions::differences(&a.runs, &b.runs),
             doubts: doubts(a, b),
             odd,
             like_for_like,
         })
     }
+}
+
+/// A side's letter: A, B, C ...
+pub fn letter(i: usize) -> char {
+    (b'A' + u8::try_from(i.min(25)).unwrap_or(25)) as char
 }
 
 /// A run's name in text.

@@ -21,7 +21,9 @@ pub struct Remarks {
 impl RunComparison {
     /// The conclusion, with `b` as the letter of the second side.
     pub fn sentence_about(&self, b: char) -> String {
-        sentence::compose(&self.pairs, &self.odd, self.like_for_like.as_deref(), b)
+        let like_for_like = self.like_for_like.as_deref();
+        let conclusion = sentence::compose(&self.pairs, &self.odd, like_for_like, b);
+        sentence::headed(conclusion, &self.work_differs)
     }
 
     /// The remarks, with `b` as the letter of the second side.
@@ -30,9 +32,10 @@ impl RunComparison {
         for Difference { what, a, b } in &self.conditions_differ {
             match (a, b) {
                 (Some(a), Some(b)) => warnings.push(format!("{what}: {a} | {b}")),
-                _ => unknown.push(*what),
+                _ => unknown.push(what.as_ref()),
             }
         }
+        unknown.extend(self.work_unknown.iter().map(|fact| fact.what.as_ref()));
         if warnings.len() > 1 {
             let text = "more than one condition differs: the cause of a difference cannot be named";
             warnings.push(text.into());

@@ -3,6 +3,8 @@
 use analysis::ClaimKind;
 use record::{MetricKey, capitalised};
 
+use super::conditions::Difference;
+use super::work::in_words;
 use super::{Brief, Odd, Pair, RunComparison, is_rate};
 
 /// Number of claims in the sentence; the table has all of them.
@@ -35,6 +37,14 @@ pub(super) fn compose(
         sentences.push(format!("Like for like {b} differs by {change} in {}.", pair.label));
     }
     sentences.join(" ")
+}
+
+/// A conclusion about sides that did unlike work begins with the difference.
+pub(super) fn headed(conclusion: String, unlike: &[Difference]) -> String {
+    if unlike.is_empty() {
+        return conclusion;
+    }
+    format!("Unlike work ({}). {conclusion}", in_words(unlike))
 }
 
 fn conclusion(pairs: &[Pair], b: char) -> String {

@@ -236,7 +236,7 @@ fn differing_and_unknown_conditions_are_listed() {
     let found = one(side([a]), side([b])).conditions_differ;
     let find = |what| found.iter().find(|d| d.what == what);
     assert_eq!(find("state before").and_then(|d| d.a.as_deref()), Some("fresh"));
-    let kernel = Difference { what: "kernel", a: None, b: Some("6.1".into()) };
+    let kernel = Difference { what: "kernel".into(), a: None, b: Some("6.1".into()) };
     assert_eq!(find("kernel"), Some(&kernel));
     assert_eq!(find("drive"), None);
 }
@@ -319,4 +319,51 @@ fn text_about_a_further_side_uses_its_letter() {
     assert_eq!(claim, "C slower");
     let warnings = found[1].remarks('C').warnings;
     assert!(warnings.contains(&"C: the drive was throttled".to_string()), "{warnings:?}");
+}
+
+/// Runs of `ssdyno io` on one drive: the figures are alike only in name.
+#[test]
+fn unlike_work_is_refused_and_heads_the_sentence_if_compared_anyway() {
+    let io = |id: &str, depth: u32, reads: u32| {
+        let (pattern, mix) = (workload::Pattern::UniformOnce, workload::Mix::read_percent(reads));
+        let region = workload::Region::first(1 << 30);
+        let mut w = workload::Workload::new("io", pattern, mix, 4096, region);
+        w.depth = depth;
+        let plan = serde_json::json!({
+            "safety": "reads", "seconds": 0.0, "write_bytes_max": 0, "region_bytes": 0,
+            "steps": [], "workloads": [w],
+        });
+        let plan = serde_json::from_value(plan).expect("a plan");
+        let metrics = vec![Metric::single("iops", record::Unit::Iops, 1e5)];
+        Run { method: "io".into(), plan: Some(plan), metrics, ..quick(id, &[]) }
+    };
+    let pair = |b: Run| [side([io("a", 8, 100)]), side([b])];
+    assert!(check_alike(&pair(io("b", 8, 100))).is_ok());
+    let sides = pair(io("b", 32, 50));
+    let error = check_alike(&sides).expect_err("unlike work");
+    let text = "A and B did unlike work: operation reads | 50% reads, depth 8 | 32";
+    assert!(error.to_string().starts_with(text), "{error}");
+    assert!(error.advice().is_some_and(|advice| advice.starts_with("--anyway")));
+    let sentence = compare(&sides, None).expect("compared").remove(0).sentence;
+    assert!(sentence.starts_with("Unlike work (operation reads | 50% reads"), "{sentence}");
+    // A side of runs that did unlike work is no side.
+    let mixed = [side([io("a", 8, 100), io("c", 32, 100)]), side([io("b", 8, 100)])];
+    assert!(check_alike(&mixed).is_err());
+    // What another tool does not tell is unknown.
+    let mut other = io("b", 32, 100);
+    other.plan = None;
+    other.origin = Some(Origin {
+        kind: OriginKind::Imported,
+        tool: Some("fio".into()),
+        version: None,
+        source: "results.json".into(),
+        place: None,
+        title: None,
+        command: None,
+        start_known: false,
+    });
+    let sides = pair(other);
+    assert!(check_alike(&sides).is_ok());
+    let notes = compare(&sides, None).expect("compared").remove(0).remarks('B').notes.join("");
+    assert!(notes.contains("depth") && notes.contains("block size"), "{notes}");
 }

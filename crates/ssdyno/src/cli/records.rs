@@ -95,6 +95,9 @@ pub struct CompareArgs {
     /// Test only this metric; chosen in advance, it needs a smaller difference
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
+    /// Compare runs that did unlike work; the conclusion begins with the difference
+    #[arg(long)]
+    pub anyway: bool,
     /// Show all quantities, including those without a claim
     #[arg(long)]
     pub all: bool,

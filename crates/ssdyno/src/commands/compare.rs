@@ -6,7 +6,7 @@ mod simulated;
 
 use std::process::ExitCode;
 
-use lab::compare::{self, Pair, Remarks, RunComparison, Side};
+use lab::compare::{self, Pair, Remarks, RunComparison, Side, letter};
 use lab::{drives, published};
 use record::{MetricKey, Run};
 use report::comparison::{self, Against, ComparedRow, GroupComparison};
@@ -30,6 +30,9 @@ pub fn run(args: &CompareArgs) -> Result {
         return live::run(args, method);
     }
     let (titles, sides) = sides(args)?;
+    if !args.anyway {
+        compare::check_alike(&sides)?;
+    }
     let comparisons = compare::compare(&sides, args.metric.as_deref())?;
     if args.json {
         present::print(&present::json(&as_json(&sides, &comparisons, "confounded")?)?)?
@@ -100,11 +103,6 @@ fn distinct(groups: &[Vec<Run>]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A side's letter: A, B, C ...
-fn letter(i: usize) -> char {
-    (b'A' + u8::try_from(i.min(25)).unwrap_or(25)) as char
 }
 
 fn as_json(sides: &[Side], comparisons: &[RunComparison], order: &str) -> Result<Value> {
