@@ -19,8 +19,12 @@ const ERROR: f64 = 0.05;
 /// Degrees of freedom of the prior: it weighs as much as this many runs beyond the first.
 const PRIOR_FREEDOM: f64 = 3.0;
 
-/// With this many runs on each side, the prior is dropped.
+/// With this many runs, on each side of a comparison, the prior is dropped.
 const ENOUGH_RUNS: usize = 5;
+
+/// The least half-width of an interval for the next run, as a fraction: a few runs can agree by
+/// chance.
+const HALF_MIN: f64 = 0.002;
 
 /// A quantity in one run, on a logarithmic scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -231,9 +235,10 @@ pub struct Outlook {
 /// deviation between runs, `ceiling` a rate that cannot be exceeded. Returns `None` without runs.
 pub fn outlook(runs: &[LogQuantity], prior: f64, ceiling: Option<f64>) -> Option<Outlook> {
     let group = Group::new(runs)?;
-    let freedom = PRIOR_FREEDOM + (group.n - 1) as f64;
-    let variance = (PRIOR_FREEDOM * (prior.powi(2) + group.within) + group.squares) / freedom;
-    let t = t_quantile(0.975, freedom) * variance.sqrt();
+    let prior_freedom = if group.n >= ENOUGH_RUNS { 0.0 } else { PRIOR_FREEDOM };
+    let freedom = prior_freedom + (group.n - 1) as f64;
+    let variance = (prior_freedom * (prior.powi(2) + group.within) + group.squares) / freedom;
+    let t = (t_quantile(0.975, freedom) * variance.sqrt()).max(HALF_MIN);
     let share = 1.0 / group.n as f64;
     let interval = |half: f64| {
         [group.mean - half, group.mean + half]
@@ -413,9 +418,11 @@ mod tests {
     /// coverage drops by up to 10 percentage points after one run, and by less after more runs.
     #[test]
     fn the_outlook_contains_the_next_run() {
-        for k in [1, 3, 5] {
+        for k in [1, 3] {
             assert!(coverage(k, 0.15, 0.15) > 0.95, "k = {k}");
         }
+        // Without the prior, the interval is not wider than it has to be.
+        assert!((0.94..0.96).contains(&coverage(5, 0.15, 0.15)));
         let doubled = coverage(1, 0.30, 0.15);
         assert!((0.85..0.93).contains(&doubled), "{doubled}");
         assert!(coverage(5, 0.30, 0.15) > 0.90);
@@ -429,6 +436,24 @@ mod tests {
         assert!(four.next[1] > 100.0 && four.next[1] < one.next[1] + 1.0);
         assert!(four.mean[1] < four.next[1]);
         assert_eq!(outlook(&[], 0.03, None), None);
+    }
+
+    /// After five runs, an interval follows the drive's own spread and not the prior.
+    #[test]
+    fn after_five_runs_the_interval_is_as_narrow_as_the_drive_is_steady() {
+        let mut dice = Dice::new(5);
+        let (cv, trials) = (0.003, 2000);
+        let (mut covered, mut widths) = (0, 0.0);
+        for _ in 0..trials {
+            let values = dice.log_normal(100.0, cv, 6);
+            let [low, high] = outlook(&sessions(&values[..5]), PRIOR, None).expect("runs").next;
+            covered += u32::from((low..=high).contains(&values[5]));
+            widths += libm::log(high / low) / 2.0;
+        }
+        let share = f64::from(covered) / f64::from(trials);
+        let half_width = widths / f64::from(trials);
+        assert!((0.93..0.97).contains(&share), "{share}");
+        assert!(half_width < 4.0 * cv, "{half_width}");
     }
 
     #[test]

@@ -15,8 +15,7 @@ const RUNS_MAX: u32 = 30;
 /// Replaces the range of the rounds of each grid cell by the interval for the next run. The samples
 /// keep that range. A store that cannot be read counts as empty.
 pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
-    let spread = spread::prior(run);
-    if spread <= 0.0 {
+    if spread::prior(run) <= 0.0 {
         // All runs are identical.
         return;
     }
@@ -31,6 +30,9 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
             .chain(repeats.iter().filter_map(|other| other.metric(&metric.name)))
             .filter_map(session)
             .collect();
+        let key = metric.key();
+        let Some(cell) = key.as_cell() else { continue };
+        let spread = spread::prior_of_cell(run, cell);
         if let Some(outlook) = outlook(&runs, spread, ceiling(run, metric)) {
             put(metric, outlook);
         }
