@@ -20,11 +20,26 @@ const RECOVERED_AT: f64 = 0.95;
 /// Minimum temperature rise since the start, kelvin.
 const WARMER_K: f64 = 5.0;
 
+/// Seconds of load per point of the series in which the rate's changes are found.
+const POINT_SECONDS: f64 = 1.0;
+
+/// Maximum number of points; the time to find changes grows with their square.
+const POINTS_MAX: usize = 1000;
+
+/// A rate that alternates, as that of a drive that throttles on and off, is averaged over this
+/// many seconds.
+const WINDOW_SECONDS: f64 = 60.0;
+
+/// Laps at the end of the load over which the hot rate is averaged.
+const LAST_LAPS: usize = 3;
+
 /// One lap of a sustained load.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Lap {
     seconds: f64,
     bytes: f64,
+    /// Rates over equal times of about [`POINT_SECONDS`], bytes per second.
+    rates: Vec<f64>,
     end_c: Option<f64>,
     hottest: Option<f64>,
     start_c: Option<f64>,
@@ -46,14 +61,11 @@ impl HeatLoad {
         self.laps.push(Lap {
             seconds: series.seconds(),
             bytes: series.bytes(),
+            rates: series.rates_over_time((series.seconds() / POINT_SECONDS).ceil() as usize),
             start_c: series.first_celsius(),
             end_c: series.last_celsius(),
             hottest: series.hottest(),
         });
-    }
-
-    fn rates(&self) -> Vec<f64> {
-        self.laps.iter().map(|lap| lap.bytes / lap.seconds.max(1e-9)).collect()
     }
 
     /// Mean bytes per second over all laps.
@@ -63,15 +75,22 @@ impl HeatLoad {
         (seconds > 0.0).then(|| bytes / seconds)
     }
 
-    /// The rate of the first lap.
+    /// The mean rate before its first change, bytes per second.
     pub fn cold(&self) -> Option<f64> {
-        self.rates().first().copied()
+        let (rates, _) = self.points();
+        let first = analysis::steps(&rates).pieces.first().copied()?;
+        let rates = &rates[first.start..first.end];
+        Some(rates.iter().sum::<f64>() / rates.len() as f64)
     }
 
-    /// The mean rate of the last three laps.
+    /// The mean rate of the last three laps, after the rate fell.
     pub fn hot(&self) -> Option<f64> {
-        let rates = self.rates();
-        let last = &rates[rates.len().saturating_sub(3)..];
+        let (rates, point_seconds) = self.points();
+        let last: f64 = self.laps.iter().rev().take(LAST_LAPS).map(|lap| lap.seconds).sum();
+        let start = rates.len().saturating_sub((last / point_seconds.max(1e-9)).round() as usize);
+        let fall =
+            self.throttled_after().map_or(0, |seconds| (seconds / point_seconds).round() as usize);
+        let last = &rates[start.max(fall).min(rates.len().saturating_sub(1))..];
         (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
     }
 
@@ -98,14 +117,32 @@ impl HeatLoad {
         Some(analysis::Slope::fit(&celsius?)?.excursion / (laps - 1) as f64)
     }
 
-    /// Seconds of load until the rate fell for good.
+    /// The rates of all laps over equal times, and that time in seconds.
+    fn points(&self) -> (Vec<f64>, f64) {
+        let seconds: f64 = self.laps.iter().map(|lap| lap.seconds).sum();
+        let rates: Vec<f64> = self.laps.iter().flat_map(|lap| lap.rates.iter().copied()).collect();
+        let reduced = analysis::medians(&rates, POINTS_MAX);
+        let point_seconds = seconds / reduced.len().max(1) as f64;
+        (reduced, point_seconds)
+    }
+
+    /// Seconds of load until the rate fell for good: to the change after which no window of a
+    /// minute reaches the cold rate again.
     pub fn throttled_after(&self) -> Option<f64> {
         let cold = self.cold()?;
-        let rates = self.rates();
-        let last_fast = rates.iter().rposition(|r| *r >= SLOWER_BELOW * cold)?;
-        let slow = self.laps.len() - 1 - last_fast;
-        let seconds = self.laps[..=last_fast].iter().map(|lap| lap.seconds).sum();
-        (slow > 0).then_some(seconds)
+        let (rates, point_seconds) = self.points();
+        let window = ((WINDOW_SECONDS / point_seconds).round() as usize).max(1);
+        let is_slow = |rates: &[f64]| {
+            let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+            mean < SLOWER_BELOW * cold
+        };
+        let stays_slow = |start: usize| {
+            let mut windows = rates[start..].chunks(window);
+            windows.all(|rates| rates.len() < window.div_ceil(2) || is_slow(rates))
+        };
+        let changes = analysis::steps(&rates).changes.into_iter().map(|change| change.at);
+        let mut falls = changes.filter(|start| is_slow(&rates[*start..]) && stays_slow(*start));
+        falls.next().map(|start| start as f64 * point_seconds)
     }
 }
 
@@ -137,7 +174,7 @@ pub fn throttle(seen: &HeatLoad) -> Ruling {
         ),
         (Some(after), Some((start, most))) => slowed(seen, cold, after, start, most),
     };
-    let ruling = ruling.with("rate of the first lap", cold, Unit::BytesPerSecond);
+    let ruling = ruling.with("rate at first", cold, Unit::BytesPerSecond);
     let ruling = ruling.with("rate of the last laps", hot, Unit::BytesPerSecond);
     match seen.hottest() {
         Some(c) => ruling.with("highest temperature", c, Unit::Celsius),
@@ -189,6 +226,7 @@ mod tests {
         let of = |&(rate, c): &(f64, f64)| Lap {
             seconds: 60.0,
             bytes: rate * 60.0,
+            rates: vec![rate; 60],
             start_c: Some(c),
             end_c: Some(c),
             hottest: Some(c),
@@ -212,6 +250,29 @@ mod tests {
         assert_eq!(throttle(&heat_load(&laps, Some(1.0e9))).answer, Answer::Unknown);
         assert_eq!(throttle(&heat_load(&laps, None)).answer, Answer::Unknown);
         assert!(hot.slope(3).expect("three").abs() < 1e-9 && hot.slope(5).expect("five") > 5.0);
+    }
+
+    /// A drive that throttles within the first lap, and one that throttles on and off.
+    #[test]
+    fn the_fall_is_found_in_the_series_and_not_in_the_laps() {
+        let lap = |rates: Vec<f64>| Lap {
+            seconds: 60.0,
+            bytes: rates.iter().sum(),
+            rates,
+            start_c: Some(40.0),
+            end_c: Some(80.0),
+            hottest: Some(80.0),
+        };
+        let first = lap([vec![2.77e9; 14], vec![1.5e9; 46]].concat());
+        let laps = vec![first, lap(vec![1.5e9; 60]), lap(vec![1.5e9; 60])];
+        let load = HeatLoad { laps, settled: true, cooled: Some(2.77e9) };
+        assert_eq!(load.throttled_after(), Some(14.0));
+        let text = throttle(&load).verdict.text;
+        assert!(text.contains("fell from 2770 MB/s to 1500 MB/s"), "{text}");
+        let waves = || lap((0..60).map(|s| if s / 10 % 2 == 0 { 2.7e9 } else { 1e9 }).collect());
+        let laps = vec![lap(vec![2.7e9; 60]), waves(), waves(), waves()];
+        let load = HeatLoad { laps, settled: true, cooled: Some(2.7e9) };
+        assert_eq!(load.throttled_after(), Some(70.0), "the first fall of the waves");
     }
 
     #[test]

@@ -119,6 +119,25 @@ impl TimeSeries {
         (self.bytes() > 0.0 && self.seconds() > 0.0).then(|| self.bytes() / self.seconds())
     }
 
+    /// Bytes per second in each of `n` equal times, at least one.
+    pub fn rates_over_time(&self, n: usize) -> Vec<f64> {
+        let n = n.max(1);
+        let seconds = self.seconds() / n as f64;
+        let transferred: Vec<f64> = (0..=n).map(|i| self.bytes_at(i as f64 * seconds)).collect();
+        transferred.windows(2).map(|pair| (pair[1] - pair[0]) / seconds.max(1e-9)).collect()
+    }
+
+    /// Bytes transferred until a time in seconds, by interpolation.
+    fn bytes_at(&self, seconds: f64) -> f64 {
+        let next = self.points.partition_point(|point| point.seconds < seconds);
+        let Some(after) = self.points.get(next) else { return self.bytes() };
+        let Some(before) = next.checked_sub(1).map(|last| self.points[last]) else {
+            return after.bytes;
+        };
+        let share = (seconds - before.seconds) / (after.seconds - before.seconds).max(1e-9);
+        before.bytes + share * (after.bytes - before.bytes)
+    }
+
     /// The highest temperature, degrees Celsius.
     pub fn hottest(&self) -> Option<f64> {
         self.points.iter().filter_map(|p| p.celsius).reduce(f64::max)

@@ -11,6 +11,7 @@ use workload::OpKind::Write;
 use workload::{Stop, Workload};
 
 use rules::HeatLoad;
+use rules::time_series::TimeSeries;
 use script::whole::Whole;
 use script::{Budget, Common, MethodInfo, MetricInfo, Options, Result, Round, Session};
 
@@ -70,7 +71,7 @@ const TIME_TO_THROTTLE: MetricInfo = MetricInfo::ns(
     "load until the rate fell for good; absent if it did not",
 );
 const COOLED: MetricInfo =
-    MetricInfo::rate("heat-cooled", "a minute of load after the drive has cooled");
+    MetricInfo::rate("heat-cooled", "load after the drive has cooled, before its first change");
 const COLD: MetricInfo = HALVES.named("heat-load.cold");
 const HOT: MetricInfo = HALVES.named("heat-load.hot");
 const START: MetricInfo = TEMPERATURES.named("heat-load.start");
@@ -93,10 +94,18 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     }
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let series = session.measure_over_time(&load(&whole, COOLED.name), 0)?;
-    heat_load.cooled = series.average();
+    heat_load.cooled = first_rate(&series);
     put(session, &heat_load);
     session.checks_mut().put(heat_load);
     Ok(())
+}
+
+/// The rate of a load before its first change: a drive that has cooled may throttle again within
+/// the minute.
+fn first_rate(series: &TimeSeries) -> Option<f64> {
+    let rates = series.rates_over_time(series.seconds().ceil() as usize);
+    let first = analysis::steps(&rates).pieces.first().copied()?;
+    Some(analysis::mean(&rates[first.start..first.end])).filter(|rate| *rate > 0.0)
 }
 
 /// Runs laps until the temperature has settled or the budget is used up.
