@@ -9,7 +9,14 @@ use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
 /// Ratios within this factor count as equally bad.
-const ALIKE: f64 = 1.1;
+pub const ALIKE: f64 = 1.1;
+
+/// If writes of whole blocks lose this share of the worst loss, that loss is scatter.
+const SCATTER: f64 = 0.5;
+
+/// Bytes per write. At a multiple of them, writes cover the same blocks as aligned ones: such a
+/// distance costs nothing, and shows how much equal writes differ.
+const BLOCK: u64 = 4096;
 
 /// Rates at one distance from the boundary, bytes per second, one per replicate.
 #[derive(Clone, Debug)]
@@ -29,8 +36,9 @@ pub static RULE: Rule = Rule {
 
 /// Compares the distances; the first is 0.
 pub fn misaligned(shifts: &[Shift]) -> Ruling {
-    let Some((aligned, shifted_rates)) =
-        shifts.split_first().filter(|(_, others)| !others.is_empty())
+    let (aligned, shifted_rates): (Vec<&Shift>, Vec<&Shift>) =
+        shifts.iter().partition(|shift| shift.bytes.is_multiple_of(BLOCK));
+    let Some((aligned, controls)) = aligned.split_first().filter(|_| !shifted_rates.is_empty())
     else {
         return Ruling::unknown("The cost of misalignment is unknown: it was not measured.");
     };
@@ -40,15 +48,26 @@ pub fn misaligned(shifts: &[Shift]) -> Ruling {
     };
     let compared: Vec<_> =
         shifted_rates.iter().filter_map(|s| Some((s.bytes, against(s)?))).collect();
+    let control = controls.iter().filter_map(|s| against(s)).map(|c| c.ratio).reduce(f64::min);
     let least = compared.iter().map(|c| c.1.ratio).fold(f64::INFINITY, f64::min);
     // Of equally bad offsets, the one nearest to the boundary, as it occurs in practice.
     let Some((bytes, worst)) = compared.iter().find(|c| c.1.ratio <= ALIKE * least) else {
         return Ruling::unknown("The cost of misalignment is unknown: nothing was written.");
     };
+    let farthest = binary(shifted_rates.last().map_or(0, |shift| shift.bytes));
     let rate = analysis::estimate(&aligned.rates).value.unwrap_or(0.0);
     let shifted = rate * worst.ratio;
     let (distance, share) = (binary(*bytes), percent(worst.ratio));
     let ruling = match worst.outcome {
+        // Writes that cover whole blocks are no slower than the drive's scatter.
+        ClaimKind::Slower
+            if control.is_some_and(|ratio| 1.0 - ratio > SCATTER * (1.0 - worst.ratio)) =>
+        {
+            Ruling::unknown(format!(
+                "The cost of misalignment is unknown: {share} at {distance}, but whole blocks at \
+                 other addresses vary as much."
+            ))
+        }
         ClaimKind::Slower => Ruling::yes(
             VerdictKind::Misaligned,
             format!(
@@ -60,7 +79,7 @@ pub fn misaligned(shifts: &[Shift]) -> Ruling {
         ),
         ClaimKind::Equivalent => Ruling::no(
             VerdictKind::AlignmentIsFree,
-            format!("Off by up to 64 KiB, 4 KiB writes keep at least {share} of their rate."),
+            format!("Off by up to {farthest}, 4 KiB writes keep at least {share} of their rate."),
         ),
         ClaimKind::Faster | ClaimKind::Inconclusive => Ruling::unknown(format!(
             "The cost of misalignment is unknown: {share} at {distance}, within the scatter."
@@ -102,6 +121,9 @@ mod tests {
         once.iter_mut().for_each(|s| s.rates.truncate(1));
         assert_eq!(misaligned(&once).answer, Answer::Unknown);
         assert_eq!(misaligned(&shifts(0.0, &[1.0])).answer, Answer::Unknown);
+        // The ninth distance is a whole block: it is as slow as the others.
+        let drifting = shifts(0.0, &[1.0, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6]);
+        assert_eq!(misaligned(&drifting).answer, Answer::Unknown);
         assert_eq!(misaligned(&[]).answer, Answer::Unknown);
     }
 }

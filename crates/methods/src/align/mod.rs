@@ -37,6 +37,10 @@ const REGION_MAX: u64 = 8 << 30;
 /// fast drive.
 const SHARE_MAX: u64 = 8;
 
+/// Bytes per write. Multiples of them are no misalignment, but controls: the same blocks, at other
+/// addresses.
+const BLOCK: u64 = 4096;
+
 /// Offsets from the boundary, bytes.
 const SHIFTS: [u64; 13] =
     [0, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 8192, 16384, 32768, 65536];
