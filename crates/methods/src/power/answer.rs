@@ -15,6 +15,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let rests: Vec<(f64, MetricKey)> = rests.filter(|(_, k)| draft.find(k).is_some()).collect();
     let (longest, last) = rests.last()?;
     let sentence = match (draft.value(WAKE), draft.find(SLEEP)) {
+        (Some(wake), Some(sleep)) if sleep.low == Some(0.0) => format!(
+            "Asleep within {} of rest: waking adds {} to a read of {}.",
+            words(sleep.high.unwrap_or(0.0) / 1e9),
+            latency(wake),
+            latency(awake)
+        ),
         (Some(wake), Some(sleep)) => format!(
             "Asleep after {} of rest: waking adds {} to a read of {}.",
             words(sleep.high.unwrap_or(0.0) / 1e9),

@@ -8,7 +8,7 @@ mod answer;
 mod verdict;
 
 use analysis::{binomial_tail, quantile};
-use record::{Covers, MetricKey, Safety};
+use record::{Covers, MetricKey, Safety, TargetKind};
 use workload::Permutation;
 
 use script::whole::time_tight;
@@ -62,7 +62,8 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             Reports the time of the first read after each rest, the shortest rest after which first \
             reads took at least 1.5 times as long (all of three, or seven of nine), and the time \
             that waking adds. If that rest is the shortest of all, the result is undetermined, \
-            because an idle host processor or virtual machine takes as long to wake. With \
+            because an idle host processor or virtual machine takes as long to wake; a virtual drive \
+            has no host. With \
             --time the longest rests are skipped until the others fit.",
     safety: Safety::Scratch,
     seconds: SECONDS,
@@ -112,7 +113,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let budget = Budget { seconds: 2.0 * seconds, ..Budget::default() };
     session.budget("rests-again", budget, |session| rests.repeat_unclear(session))?;
     rests.publish(session);
-    rests.conclude(session);
+    rests.conclude(session, session.target().target.kind != TargetKind::Virtual);
     Ok(())
 }
 
@@ -185,10 +186,14 @@ impl Rests {
         session.checkpoint();
     }
 
-    /// Decides from all rounds whether the drive sleeps: one slow read is no evidence.
-    fn conclude(&self, session: &mut Session<'_>) {
+    /// Decides from all rounds whether the drive sleeps: one slow read is no evidence. A virtual
+    /// drive has no host that could be what wakes.
+    fn conclude(&self, session: &mut Session<'_>, has_host: bool) {
         let median = quantile(&self.awake, 0.5);
-        let sleep = sleep(&self.awake, &self.after);
+        let sleep = match (sleep(&self.awake, &self.after), self.after.first()) {
+            (Sleep::Always, Some((shortest, _))) if !has_host => Sleep::After(0.0, *shortest),
+            (sleep, _) => sleep,
+        };
         if let Sleep::After(low, high) = sleep {
             let [low, high] = [low, high].map(|seconds| seconds * 1e9);
             let metric = SLEEP.single((low + high) / 2.0);

@@ -11,11 +11,13 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
     let first = after.last().map_or(0.0, |(_, samples)| quantile(samples, 0.5));
     let (kind, text) = match sleep {
         Sleep::After(low, high) => {
+            let onset = if low > 0.0 {
+                format!("after {} to {}", words(low), words(high))
+            } else {
+                format!("within {}", words(high))
+            };
             let text = format!(
-                "The drive falls asleep after {} to {} of rest: the first read then takes {}, \
-                 others {}.",
-                words(low),
-                words(high),
+                "The drive falls asleep {onset} of rest: the first read then takes {}, others {}.",
                 latency(first),
                 latency(awake_ns)
             );
