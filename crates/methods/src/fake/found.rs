@@ -48,6 +48,16 @@ pub(super) enum Capacity {
     Holes,
 }
 
+/// Places whose content suggests a cache: those that lost it, and those above that kept it, which
+/// were written later.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct CacheSuspicion {
+    /// Starts of the places that lost their content, without a kept place between them.
+    pub lost: Vec<u64>,
+    /// Starts of the places above.
+    pub kept: Vec<u64>,
+}
+
 impl Found {
     /// Adds bytes read at an offset; `seed` is the seed of the stamps.
     pub fn add(&mut self, offset: u64, bytes: &[u8], seed: u64) {
@@ -89,6 +99,41 @@ impl Found {
     pub fn counts(&self) -> (usize, usize) {
         let bad = self.places.values().filter(|held| held.misplaced + held.lost > 0);
         (self.places.len(), bad.count())
+    }
+
+    /// The places that a cache of the latest writes may explain: all places from the first lost one
+    /// on lost their content, up to the first that kept it, and none above lost any. `None` if
+    /// content is lost elsewhere, too.
+    pub fn suspicion(&self, top: u64) -> Option<CacheSuspicion> {
+        let is_bad = |held: &Held| held.misplaced + held.lost > 0;
+        let mut upper = self.places.range(..top).skip_while(|(_, held)| !is_bad(held)).peekable();
+        let mut emptied = Vec::new();
+        while let Some((start, _)) = upper.next_if(|(_, held)| is_bad(held)) {
+            emptied.push(*start);
+        }
+        let higher: Vec<(&u64, &Held)> = upper.collect();
+        let top_is_kept = self.places.range(top..).all(|(_, held)| !is_bad(held));
+        let is_cache = !emptied.is_empty()
+            && !higher.is_empty()
+            && top_is_kept
+            && higher.iter().all(|(_, held)| !is_bad(held));
+        is_cache.then(|| CacheSuspicion {
+            lost: emptied,
+            kept: higher.into_iter().map(|(start, _)| *start).collect(),
+        })
+    }
+
+    /// Marks places as lost: their content was in a cache.
+    pub fn lose(&mut self, starts: &[u64]) {
+        for start in starts {
+            self.places.insert(*start, Held { lost: PLACE, ..Held::default() });
+        }
+    }
+
+    /// The starts of the places that lost content.
+    pub fn bad_places(&self) -> Vec<u64> {
+        let bad = self.places.iter().filter(|(_, held)| held.misplaced + held.lost > 0);
+        bad.map(|(start, _)| *start).collect()
     }
 
     /// Derives the capacity. `top` is the start of the last region; a cache may hold the end of
@@ -184,6 +229,23 @@ mod tests {
         assert_eq!(found(&cached).capacity(9 * p), Capacity::Ends(p, 4 * p));
         let holes = [(0, Some(0)), (4 * p, None), (8 * p, Some(8 * p))];
         assert_eq!(found(&holes).capacity(99 * p), Capacity::Holes);
+    }
+
+    /// A cache holds the latest writes: the top, and the places before it.
+    #[test]
+    fn kept_places_above_lost_ones_may_be_in_a_cache() {
+        let p = PLACE;
+        let cached = [(0, Some(0)), (4 * p, None), (9 * p, None), (12 * p, Some(12 * p))];
+        let mut content = found(&cached);
+        content.add(99 * p, &written(99 * p), SEED);
+        let suspicion = CacheSuspicion { lost: vec![4 * p, 9 * p], kept: vec![12 * p] };
+        assert_eq!(content.suspicion(99 * p), Some(suspicion));
+        assert_eq!(content.capacity(99 * p), Capacity::Holes);
+        // Written again, the lost places push the others out of the cache.
+        content.lose(&[12 * p]);
+        assert_eq!(content.capacity(99 * p), Capacity::Ends(p, 4 * p));
+        let scattered = [(0, Some(0)), (4 * p, None), (9 * p, Some(9 * p)), (12 * p, None)];
+        assert_eq!(found(&scattered).suspicion(99 * p), None);
     }
 
     #[test]

@@ -90,6 +90,11 @@ impl Layout {
         Ok(Layout { bytes, places, spacing, top, whole: false, borrows })
     }
 
+    /// The places between the start and the piece at the end.
+    pub fn middle(&self) -> impl Iterator<Item = &TestPlace> {
+        self.places.iter().filter(|place| place.region.bytes == PLACE)
+    }
+
     /// Bytes written.
     pub fn written(&self) -> u64 {
         self.places.iter().map(|place| place.region.bytes).sum()

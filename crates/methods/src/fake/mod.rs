@@ -18,7 +18,9 @@ use rig::{BlockDone, BlockRequest, BlockWay, Preparation};
 use workload::stamp;
 use workload::units::decimal;
 
-use script::{Bulk, Common, Conclusion, MethodInfo, MetricInfo, Options, Result, Session, admit};
+use script::{
+    Budget, Bulk, Common, Conclusion, MethodInfo, MetricInfo, Options, Result, Session, admit,
+};
 
 use again::Rereads;
 use found::{Capacity, Found};
@@ -29,6 +31,9 @@ const DEPTH: u32 = 8;
 
 /// Default duration in seconds, for a slow card of 32 GB.
 const SECONDS: f64 = 120.0;
+
+/// Maximum time for the test of a suspected cache, seconds: the middle places of a slow card.
+const AGAIN_SECONDS: f64 = 60.0;
 
 /// Makes the seed of the stamps differ from the seeds of other content of a run.
 const SALT: u64 = 0x6661_6b65_2d63_6170;
@@ -43,7 +48,9 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             the same order. A drive that ignores high address bits returns the stamps of other \
             addresses, whatever its real capacity; above 512 GiB, some capacities escape, and the \
             verdict gives the probability. A drive that drops data beyond its memory returns none, \
-            unless it has a cache as large as the last 64th; the answer gives that size. Reports the real capacity, and the probability of finding a drive on which 1% of \
+            unless it has a cache as large as the last 64th; the answer gives that size. If only places \
+            below others lost their content, they are written again, which pushes the others out of a \
+            cache and not out of memory. Reports the real capacity, and the probability of finding a drive on which 1% of \
             the places are bad. In a directory, a scratch file is written and read as a whole, \
             and so is a file of yours (with --destroy); that says nothing about the rest of the \
             drive. --size is allowed only in a directory: the file may then take all free space, \
@@ -129,10 +136,49 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<()> 
         })?;
         progress(session, "fake-read", index, layout);
     }
+    expose_cache(session, layout, seed, &mut results)?;
     let (contents, rereads) = results;
     session.doubt_reads("fake-read", rereads.seen);
     publish(session, layout, &contents);
     Ok(())
+}
+
+/// Tells a cache of the latest writes from bad memory, if the content suggests either: writes the
+/// lost places again, which pushes the oldest content out of a cache, and reads the places above
+/// once more. Memory keeps what it kept.
+fn expose_cache(
+    session: &mut Session<'_>,
+    layout: &Layout,
+    seed: u64,
+    results: &mut (Found, Rereads),
+) -> Result<()> {
+    if layout.whole {
+        return Ok(());
+    }
+    let middle: Vec<TestPlace> = layout.middle().copied().collect();
+    let bytes = middle.iter().map(|place| place.region.bytes).sum();
+    let budget = Budget { seconds: AGAIN_SECONDS, bytes, ..Budget::default() };
+    session.budget("fake-again", budget, |session| {
+        let Some(suspicion) = results.0.suspicion(layout.bytes - layout.top) else { return Ok(()) };
+        let places_at = |starts: &[u64]| -> Vec<TestPlace> {
+            middle.iter().filter(|p| starts.contains(&p.region.start)).copied().collect()
+        };
+        let nothing = &mut (Found::default(), Rereads::default());
+        for place in places_at(&suspicion.lost) {
+            transfer(session, &place, BlockWay::Write, seed, nothing)?;
+        }
+        session.flush()?;
+        session.apply(Preparation::DropCaches)?;
+        let mut second = (Found::default(), Rereads::default());
+        for place in places_at(&suspicion.kept) {
+            transfer(session, &place, BlockWay::Read, seed, &mut second)?;
+        }
+        if !second.0.bad_places().is_empty() {
+            // A cache that held one of them held all of them.
+            results.0.lose(&suspicion.kept);
+        }
+        Ok(())
+    })
 }
 
 fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout) {
