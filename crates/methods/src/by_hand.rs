@@ -7,7 +7,7 @@ use record::{
 use rig::{KindStats, Measurement};
 use workload::{OpKind, Workload};
 
-use rules::{Checks, Digest};
+use rules::Digest;
 use script::{Conclusion, MethodInfo, Result, Session};
 
 /// Declares the metrics of a workload, with a prefix before each name.
@@ -85,8 +85,7 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<()> {
     }
     // A run on the null target says nothing about a drive.
     if session.target().target.kind != TargetKind::Null {
-        let digest = Digest::of_run(workload, &measurement);
-        session.conclude(rules::judge(session.target(), &[digest], &Checks::default()));
+        session.judge_run(Digest::of_run(workload, &measurement));
     }
     session.put_series(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
     session.checkpoint();

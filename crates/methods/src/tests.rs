@@ -255,7 +255,8 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
     result.expect("slow is no error");
     assert_eq!(fake.filled, 32 << 20);
     let names: Vec<_> = out.warnings.iter().map(|w| w.kind.name()).collect();
-    assert_eq!(names, ["region-cut", "rest-cut", "inside-cache", "rounds-cut"]);
+    // A card this slow completes too few flushes for their check.
+    assert_eq!(names, ["region-cut", "rest-cut", "inside-cache", "rounds-cut", "inconclusive"]);
     assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 2);
     let said = &out.warnings[3].text;
     assert!(

@@ -213,6 +213,8 @@ kinds! {
         OtherIo = "other-io" => "another program used the drive",
 
         // Raised by methods.
+        /// A check could not tell: its measurements were too few or scattered too much.
+        Inconclusive = "inconclusive" => "a check could not tell",
         /// A check was skipped.
         CheckLeftOut = "check-left-out" => "a check was skipped",
         /// A published reference was used instead of a measured one.

@@ -59,9 +59,17 @@ pub fn content(contents: &Contents) -> Ruling {
         );
         Ruling::no(VerdictKind::Incompressible, text)
     } else {
-        let text = "Whether content matters is unknown: the writes scatter too much; more \
-                    replicates can show it.";
-        Ruling::unknown(text)
+        let reason = if compared.is_empty() || !most.is_finite() {
+            "too few writes were compared".to_string()
+        } else {
+            format!(
+                "the writes scatter so much that a gain of {} could go unseen",
+                percent(most - 1.0)
+            )
+        };
+        Ruling::unknown(format!(
+            "Whether content matters is unknown: {reason}; more replicates can show it."
+        ))
     };
     compared.iter().fold(ruling, evidence)
 }

@@ -71,7 +71,7 @@ pub use digest::Digest;
 pub use flush::FlushTimes;
 pub use host::Neighbour;
 pub use map_cache::{MapSpan, held as map_held, misses as map_misses};
-pub use misaligned::Shift;
+pub use misaligned::{ALIKE, Shift};
 pub use ram::PageCache;
 pub use rule::{Answer, Ruling};
 pub use speed::{CommandTimes, Legacy, PlaceRates};
@@ -155,6 +155,20 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
     let open = if explained { &open[..] } else { &[] };
     verdicts.chain(is_open.then(|| undetermined(&bounds, open))).collect()
+}
+
+/// The checks that could not tell: those that were made, and whose measurements were too few or
+/// scattered too much.
+pub fn inconclusive(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
+    let facts = Facts { target, seen, checks };
+    let conclusions = checks.list::<Ruling>().to_vec();
+    let untimed = seen.is_empty() && (checks.get::<Trim>().is_some() || !conclusions.is_empty());
+    let is_judged = |rule: &&&Rule| {
+        rule.role == Role::Claim || (rule.role == Role::Check && !untimed && !target.ram)
+    };
+    let rulings = RULES.iter().filter(is_judged).flat_map(|rule| (rule.judge)(&facts));
+    let unknown = conclusions.into_iter().chain(rulings).filter(|r| r.answer == Answer::Unknown);
+    unknown.map(|ruling| ruling.verdict).collect()
 }
 
 /// The conclusions of a method that draws its own. On a target in memory they are not about a

@@ -1,7 +1,7 @@
 //! Tests that every registered method, run on a small drive, produces an answer that people can
 //! read.
 
-use record::{Answer, ChartKind, FindingKind, HEADLINE_MAX, Run, Stamp, TargetKind};
+use record::{Answer, ChartKind, FindingKind, HEADLINE_MAX, Run, Stamp, TargetKind, VerdictKind};
 
 use crate::ALL;
 use script::test_drive::{Fake, FlashTraits, Traits, perform};
@@ -11,9 +11,13 @@ const MIB: u64 = 1 << 20;
 
 /// The outcome of a run on a small drive that supports every feature.
 fn ran(method: &MethodInfo) -> Outcome {
+    ran_with(method, 0.01)
+}
+
+/// The same, on a drive whose rates scatter by this fraction.
+fn ran_with(method: &MethodInfo, noise: f64) -> Outcome {
     let flash = FlashTraits { cache_bytes: 8 * MIB, cache_gain: 3.0, ..FlashTraits::default() };
-    let traits =
-        Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
+    let traits = Traits { rate: 10e6, command_ns: 1_000_000, noise, flash, ..Traits::default() };
     let mut fake = Fake::confirmed(traits, 128 * MIB).that_formats();
     if method.name == "command" {
         fake.info.target.kind = TargetKind::Directory;
@@ -109,4 +113,40 @@ fn every_method_answers_its_question_in_a_sentence_with_tiles_and_a_chart() {
         all_faults.extend(faults(&out, answer).into_iter().map(|fault| format!("{name}: {fault}")));
     }
     assert_eq!(all_faults, Vec::<String>::new());
+}
+
+/// Claims of answers, each with the verdicts that permit it.
+const CLAIMS: [(&str, &[VerdictKind]); 9] = [
+    ("No tricks found. Content gains", &[VerdictKind::Incompressible]),
+    ("Writes are compressed", &[VerdictKind::Compressible]),
+    ("Misaligned 4 KiB writes are", &[VerdictKind::Misaligned]),
+    ("Alignment makes no visible difference", &[VerdictKind::AlignmentIsFree]),
+    ("Throttles after", &[VerdictKind::Heat]),
+    ("No throttling", &[VerdictKind::Cool]),
+    ("TRIM works", &[VerdictKind::TrimWorks]),
+    ("Asleep", &[VerdictKind::PowerState]),
+    ("The capacity of", &[VerdictKind::CapacityReal]),
+];
+
+/// On a quiet drive and on drives so noisy that checks have no power, for every method: an answer
+/// is believable only if all checks could tell, and it claims only what its verdicts say.
+#[test]
+fn no_answer_is_believable_if_a_check_could_not_tell_or_a_verdict_disagrees() {
+    let mut without_power = 0;
+    for (method, noise) in ALL.iter().flat_map(|method| [0.01, 0.2, 0.8].map(|n| (method, n))) {
+        let outcome = ran_with(method, noise);
+        let Some(answer) = &outcome.answer else { continue };
+        let case = format!("{} at a scatter of {noise}: {}", method.name, answer.headline);
+        let is_believable = answer.stamp == Stamp::Believable;
+        let could_not_tell = outcome.warnings.iter().any(|w| w.kind == FindingKind::Inconclusive);
+        without_power += u32::from(could_not_tell);
+        assert!(!(could_not_tell && is_believable), "{case}");
+        assert!(!(answer.headline.starts_with("Undetermined") && is_believable), "{case}");
+        for (claim, verdicts) in CLAIMS {
+            let is_permitted =
+                outcome.verdicts.iter().any(|verdict| verdicts.contains(&verdict.kind));
+            assert!(!answer.headline.starts_with(claim) || is_permitted, "{case}");
+        }
+    }
+    assert!(without_power > 5, "only {without_power} runs had a check without power");
 }

@@ -50,14 +50,14 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         "The drive serves small working sets from its own cache.".into()
     } else {
         match (random, direct) {
-            (Some(_), _) => "No tricks found.".into(),
+            (Some(_), _) => no_tricks(out),
             (None, Some(r)) => format!("No tricks found in reads ({} direct).", rate(r)),
             (None, None) => "No tricks found in reads.".into(),
         }
     };
     let checked = [
         (direct.is_some(), "memory"),
-        (random.is_some(), "compression"),
+        (largest_gain(out).is_some(), "compression"),
         (flush.is_some(), "flush"),
         (out.family(WITHIN).next().is_some(), "read cache"),
         (out.family(WITHIN_SPAN).next().is_some(), "map"),
@@ -66,7 +66,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         let names: Vec<&str> = checked.iter().filter(|c| c.0 == is_checked).map(|c| c.1).collect();
         if names.is_empty() { String::new() } else { format!(" {word}: {}.", names.join(", ")) }
     });
-    let checked = Some(checked.concat());
+    // What was not checked is the last to be left out.
+    let checked = [checked.concat(), checked[1].clone()];
     let kinds = [(COMPRESSED, "compressible"), (DEDUPED, "repeated")];
     let savings: String = kinds
         .into_iter()
@@ -109,7 +110,25 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(memory)
         .chart(sets)
         .chart(map)
-        .say(sentence, savings.or(checked))
+        .say(sentence, savings.into_iter().chain(checked))
+}
+
+/// The sentence if no rule found a trick. It says how small an effect of content would have been
+/// seen, or that none could be.
+fn no_tricks(out: &Outcome) -> String {
+    match largest_gain(out) {
+        Some(gain) if gain < 0.005 => "No tricks found. Content gains nothing.".into(),
+        Some(gain) => format!("No tricks found. Content gains {:.0}% at most.", 100.0 * gain),
+        None => "Undetermined: the writes scatter too much to reveal compression.".into(),
+    }
+}
+
+/// The largest gain that the measurement of contents permits, as a fraction; `None` if it could
+/// not tell.
+fn largest_gain(out: &Outcome) -> Option<f64> {
+    let verdict = out.verdicts.iter().find(|v| v.kind == VerdictKind::Incompressible)?;
+    let ends = verdict.evidence.iter().filter(|evidence| evidence.name.ends_with(", high"));
+    ends.map(|evidence| evidence.value - 1.0).reduce(f64::max).map(|gain| gain.max(0.0))
 }
 
 /// A source at the position of its size.

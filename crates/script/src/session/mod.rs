@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use record::{
     Covers, Finding, FindingKind, IoErrors, LatencyProfile, Level, Metric, MetricInfo, MetricKey,
-    Plan, State, Statistic, TargetKind, Unit, Verdict,
+    Plan, State, Statistic, TargetKind, Unit, Verdict, VerdictKind,
 };
 use rig::{
     Event, Issue, Job, Measurement, Performance, Preparation, Prepared, Rig, RigError, Stage,
@@ -130,8 +130,30 @@ impl<'a> Session<'a> {
     pub fn finish(mut self) -> Outcome {
         self.out.series.append(&mut self.moments);
         self.note_unsteady();
+        self.note_inconclusive();
         self.checkpoint();
         self.out
+    }
+
+    /// Notes the checks that could not tell, and their reasons. An answer is not believable if one
+    /// of its checks had no power.
+    fn note_inconclusive(&mut self) {
+        if self.plans() {
+            return;
+        }
+        let verdicts = match &self.own {
+            Some(own) => {
+                own.iter().filter(|v| v.kind == VerdictKind::Undetermined).cloned().collect()
+            }
+            None => rules::inconclusive(self.target(), &self.digests, &self.checks),
+        };
+        for verdict in verdicts {
+            let finding = Finding::new(FindingKind::Inconclusive, Level::Warn, verdict.text);
+            self.out.note(match verdict.next_test {
+                Some(test) => finding.advise(test),
+                None => finding,
+            });
+        }
     }
 
     /// Runs part of the work with a separate outcome.
@@ -449,6 +471,11 @@ impl<'a> Session<'a> {
     /// Sets the function that computes the answer from the outcome.
     pub(crate) fn set_answer(&mut self, answer: fn(&Outcome) -> Option<record::Answer>) {
         self.answer = answer;
+    }
+
+    /// Lets the rules conclude from a workload, instead of the method's own conclusions.
+    pub fn judge_run(&mut self, digest: Digest) {
+        (self.own, self.digests) = (None, vec![digest]);
     }
 
     /// Sets the conclusions, overriding the rules.
