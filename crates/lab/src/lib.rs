@@ -44,6 +44,7 @@ mod session;
 mod simulation;
 mod spread;
 mod target;
+mod usual;
 mod virtual_drive;
 mod watcher;
 pub mod work;

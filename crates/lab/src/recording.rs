@@ -4,6 +4,7 @@
 //! If the store fails during a run, the measurement is not lost: the record is written to a file
 //! instead. Events reach the caller's watcher after they are recorded.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +23,7 @@ use workload::units;
 use crate::error::{ErrorKind, LabError, Result};
 use crate::keeper::{Earlier, Keeper, SeriesPoint};
 use crate::watcher::{Recorded, Watcher};
-use crate::{guesses, peers, virtual_drive};
+use crate::{guesses, peers, usual, virtual_drive};
 
 /// Maximum number of findings, and of error kinds, in a record.
 const MESSAGES_MAX: usize = 1000;
@@ -49,6 +50,8 @@ pub(crate) struct Test<'a> {
     pub method: &'a str,
     /// Version of its protocol; `None`: version 1.
     pub protocol: Option<u32>,
+    /// The options that determine its work; `None` if unknown.
+    pub options: Option<BTreeMap<String, String>>,
     /// Findings that the test provokes on purpose, which become notes.
     pub provokes: &'static [FindingKind],
     /// Seed for everything random; `None` if jobs have their own seeds.
@@ -75,6 +78,7 @@ impl Recording {
             state_before: info.state,
             protocol: test.protocol,
             part_of: test.part_of,
+            options: test.options,
             seed: test.seed,
             ..Run::new(test.method, info.target.clone())
         };
@@ -306,6 +310,7 @@ impl Recording {
         if self.run.answer.is_none() || !self.run.complete {
             self.run.answer = Some(methods::answer(&self.run));
         }
+        self.hold_against_usual();
         if let Some(note) = self.guesses() {
             self.run.warnings.push(note);
         }
@@ -315,6 +320,18 @@ impl Recording {
         }
         let storing = self.store_record();
         self.recorded(ended, storing)
+    }
+}
+
+impl Recording {
+    /// Words the headline with the intervals for the next run, and with the largest loss against
+    /// what is usual for such a drive.
+    fn hold_against_usual(&mut self) {
+        let usual = usual::usual(&self.run);
+        let headline = methods::headline_against(&self.run, usual.as_ref());
+        if let (Some(headline), Some(answer)) = (headline, &mut self.run.answer) {
+            answer.headline = headline;
+        }
     }
 }
 

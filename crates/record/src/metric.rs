@@ -41,6 +41,9 @@ kinds! { word
     }
 }
 
+/// An interval whose ends differ by a larger factor is too noisy for a single number.
+const NOISY_FROM: f64 = 2.0;
+
 /// One measured quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
@@ -89,6 +92,12 @@ impl Metric {
         let samples = self.samples.iter().copied();
         let (least, most) = (samples.clone().reduce(f64::min)?, samples.reduce(f64::max)?);
         (self.samples.len() > 1).then_some((least, most))
+    }
+
+    /// Whether its interval is too wide for a single number to mean anything: the ends differ by
+    /// more than a factor of two.
+    pub fn is_too_noisy(&self) -> bool {
+        self.low.zip(self.high).is_some_and(|(low, high)| high > NOISY_FROM * low)
     }
 
     /// Its key.

@@ -12,4 +12,5 @@ mod proving;
 mod quiet;
 mod stream;
 mod unsteady;
+mod usual;
 mod verdicts;

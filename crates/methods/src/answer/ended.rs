@@ -5,6 +5,7 @@ use record::{Answer, Ending, HEADLINE_MAX, Run, Series, Stamp, Unit};
 use workload::units::{decimal, duration};
 
 use super::{by_hand, general};
+use crate::quick::{self, Usual};
 use crate::wear::ADDED;
 use crate::{PREPARE, find};
 use script::Outcome;
@@ -33,7 +34,15 @@ fn begins_as_ended(headline: &str) -> bool {
     headline.starts_with(CUT) || headline.starts_with(FAILED)
 }
 
-fn computed(run: &Run) -> Option<Answer> {
+/// The headline of a complete run of `quick` whose intervals are those for the next run, with its
+/// figures held against the usual ones of such a drive; `None` for other runs.
+pub fn headline_against(run: &Run, usual: Option<&Usual>) -> Option<String> {
+    let is_quick = run.method == quick::INFO.name && run.ending() == Ending::Whole;
+    is_quick.then(|| quick::headline(&outcome(run), usual)).flatten()
+}
+
+/// The outcome that a record keeps.
+fn outcome(run: &Run) -> Outcome {
     let mut outcome = Outcome::default();
     outcome.metrics.clone_from(&run.metrics);
     outcome.series.clone_from(&run.series);
@@ -42,6 +51,11 @@ fn computed(run: &Run) -> Option<Answer> {
     outcome.errors.clone_from(&run.errors);
     outcome.warnings.clone_from(&run.warnings);
     outcome.state_after = run.state_after;
+    outcome
+}
+
+fn computed(run: &Run) -> Option<Answer> {
+    let outcome = outcome(run);
     let declared = match run.method.as_str() {
         "io" | "fio" => by_hand(&outcome),
         "prepare" => (PREPARE.answer)(&outcome),

@@ -1,48 +1,56 @@
-//! The answer of `quick`: the rates at the highest queue depth, and their limit.
+//! The answer of `quick`: the rates at the highest queue depth, and what lowers them most.
+//!
+//! The sentence names the largest loss against the usual figures of the model or class, with its
+//! cause. A link that is simply reached is the last thing to say. If the sentence is too long, its
+//! figures give way, because the grid below has all of them.
 
 use record::{
-    Answer, Better, CellKey, Chart, Confidence, Limit, Metric, Order, Tile, Unit, Verdict,
-    VerdictKind,
+    Answer, Better, CellKey, Chart, Confidence, HEADLINE_MAX, Limit, Metric, Order, Tile, Unit,
+    Verdict, VerdictKind, capitalised,
 };
 use script::Outcome;
 use script::draft::{Draft, count, rate};
 use workload::OpKind;
 
+use super::loss::{Loss, Usual};
+
+/// Labels of the tiles, with their order and operation.
+const CELLS: [(&str, Order, OpKind); 4] = [
+    ("Sequential reads", Order::Sequential, OpKind::Read),
+    ("Sequential writes", Order::Sequential, OpKind::Write),
+    ("Random reads", Order::Random, OpKind::Read),
+    ("Random writes", Order::Random, OpKind::Write),
+];
+
 /// See [`script::MethodInfo`].
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
-    let cells = [
-        ("Sequential reads", Order::Sequential, OpKind::Read),
-        ("Sequential writes", Order::Sequential, OpKind::Write),
-        ("Random reads", Order::Random, OpKind::Read),
-        ("Random writes", Order::Random, OpKind::Write),
-    ];
-    let rows = cells.map(|(label, order, op)| Some((label, deepest(out, order, op)?)));
-    let value = |i: usize| rows[i].and_then(|(_, metric)| metric.value);
-    let rates = [value(0).map(|r| format!("Reads {}", rate(r))), value(1).map(rate)];
-    let rates = match rates {
-        [Some(reads), Some(writes)] => format!("{reads}, writes {writes}"),
-        [Some(reads), None] => reads,
-        _ => return None,
-    };
-    let random: Vec<String> = [value(2), value(3)].into_iter().flatten().map(count).collect();
-    let iops = if random.is_empty() {
-        ".".to_string()
-    } else {
-        format!("; {} random IOPS.", random.join("/"))
-    };
+    answer_against(out, None)
+}
+
+/// The answer, with the figures held against the usual ones of such a drive.
+pub(super) fn answer_against(out: &Outcome, usual: Option<&Usual>) -> Option<Answer> {
+    let rows = CELLS.map(|(label, order, op)| Some((label, deepest(out, order, op)?)));
     let mut draft = Draft::new(out, "How fast is the drive, and can the numbers be believed?");
     for (label, metric) in rows.into_iter().flatten() {
         draft = draft.tile(label, metric, Better::Higher);
     }
+    let [sequential, complete] = figures(rows.map(|row| row.map(|(_, metric)| metric)))?;
     let tiles = draft.tiles().to_vec();
     let limits: Vec<(&Tile, &Verdict)> = tiles.iter().filter_map(|t| bound(out, t)).collect();
-    let heat = draft.concluded(&VerdictKind::Heat);
-    let words = match limits.first() {
-        Some((tile, verdict)) => part(&verdict.kind)
-            .map(|part| limited_by(part, &tile.label.to_lowercase()))
-            .unwrap_or_default(),
-        None if heat => vec![" Heat slowed the drive down.".to_string()],
+    let losses = match usual.and_then(|usual| Loss::largest(out, usual)) {
+        Some(loss) => loss.sentences(),
         None => Vec::new(),
+    };
+    let headline = if losses.is_empty() {
+        let sentences = reached(&limits, draft.concluded(&VerdictKind::Heat));
+        let with_all = sentences.iter().map(|words| format!("{complete} {words}"));
+        let with_some = sentences.iter().map(|words| format!("{sequential} {words}"));
+        first_fitting(with_all.chain(with_some).chain([complete.clone(), sequential.clone()]))
+    } else {
+        let with_figures = losses.iter().flat_map(|loss| {
+            [format!("{complete} {loss}"), format!("{sequential} {loss}"), loss.clone()]
+        });
+        first_fitting(with_figures)
     };
     let limits = limits.iter().map(|(tile, verdict)| Limit {
         metric: tile.metric.clone(),
@@ -53,7 +61,53 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .limits(limits)
         .chart(bars(out, "Large sequential blocks", Order::Sequential, Unit::BytesPerSecond))
         .chart(bars(out, "Small random blocks", Order::Random, Unit::Iops))
-        .say(format!("{rates}{iops}"), words)
+        .say(headline.unwrap_or(sequential), None)
+}
+
+/// The first sentence that is not too long.
+fn first_fitting(mut sentences: impl Iterator<Item = String>) -> Option<String> {
+    sentences.find(|sentence| sentence.chars().count() <= HEADLINE_MAX)
+}
+
+/// The figures in a sentence, without the random ones and with them; `None` without sequential
+/// reads.
+fn figures(
+    [reads, writes, random_reads, random_writes]: [Option<&Metric>; 4],
+) -> Option<[String; 2]> {
+    let sequential = match (reads.and_then(rates), writes.and_then(rates)) {
+        (Some(reads), Some(writes)) => format!("Reads {reads}, writes {writes}"),
+        (Some(reads), None) => format!("Reads {reads}"),
+        _ => return None,
+    };
+    let random = [random_reads, random_writes].into_iter().flatten().filter_map(counts);
+    let random: Vec<String> = random.collect();
+    let complete = if random.is_empty() {
+        format!("{sequential}.")
+    } else {
+        format!("{sequential}; {} random IOPS.", random.join("/"))
+    };
+    Some([format!("{sequential}."), complete])
+}
+
+/// A throughput: `3.40 GB/s`; of a cell that is too noisy its range, `0.94 to 2.25 GB/s`.
+fn rates(metric: &Metric) -> Option<String> {
+    let Some((low, high)) = noisy_range(metric) else { return metric.value.map(rate) };
+    let (low, high) = (rate(low), rate(high));
+    let number = match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => number,
+        _ => &low,
+    };
+    Some(format!("{number} to {high}"))
+}
+
+/// A number of operations: `88k`; of a cell that is too noisy its range, `41k to 88k`.
+fn counts(metric: &Metric) -> Option<String> {
+    let Some((low, high)) = noisy_range(metric) else { return metric.value.map(count) };
+    Some(format!("{} to {}", count(low), count(high)))
+}
+
+fn noisy_range(metric: &Metric) -> Option<(f64, f64)> {
+    metric.low.zip(metric.high).filter(|_| metric.is_too_noisy())
 }
 
 /// A chart of reads and writes at every queue depth, deepest first.
@@ -73,10 +127,34 @@ fn bars(out: &Outcome, title: &str, order: Order, unit: Unit) -> Chart {
     })
 }
 
-/// The sentences about a limit, most specific first.
-fn limited_by(part: &str, which: &str) -> Vec<String> {
-    let short = which.rsplit(' ').next().unwrap_or(which);
-    vec![format!(" The {part} limits {which}."), format!(" The {part} limits {short}.")]
+/// The sentences about limits that are simply reached, the longest first.
+fn reached(limits: &[(&Tile, &Verdict)], heat: bool) -> Vec<String> {
+    let Some((part, kind)) = limits.iter().find_map(|(_, v)| Some((part(&v.kind)?, &v.kind)))
+    else {
+        return if heat { vec!["Heat slowed the drive down.".into()] } else { Vec::new() };
+    };
+    let tiles = limits.iter().filter(|(_, verdict)| verdict.kind == *kind);
+    let names = listed(tiles.map(|(tile, _)| tile.label.to_lowercase()));
+    let adjective = capitalised(part.rsplit(' ').next().unwrap_or(part));
+    vec![format!("The {part} limits {names}."), format!("{adjective}-limited: {names}.")]
+}
+
+/// `sequential reads and writes, random reads`: the order once for both operations.
+fn listed(labels: impl Iterator<Item = String>) -> String {
+    let mut text = String::new();
+    let mut previous = String::new();
+    for label in labels {
+        let (order, operation) = label.split_once(' ').unwrap_or(("", &label));
+        if previous == order {
+            text += &format!(" and {operation}");
+        } else if text.is_empty() {
+            text.clone_from(&label);
+        } else {
+            text += &format!(", {label}");
+        }
+        previous = order.to_string();
+    }
+    text
 }
 
 /// The rate of the cell with the highest queue depth.
@@ -96,7 +174,7 @@ fn bound<'t, 'o>(out: &'o Outcome, tile: &'t Tile) -> Option<(&'t Tile, &'o Verd
     Some((tile, verdict))
 }
 
-/// The name of the limiting part in a sentence.
+/// The name of a part whose limit a drive may simply reach.
 fn part(cause: &VerdictKind) -> Option<&'static str> {
     match cause {
         VerdictKind::Link => Some("link"),
@@ -108,7 +186,7 @@ fn part(cause: &VerdictKind) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Explained, Finding, FindingKind, Level, Stamp, Unit, Verdict, VerdictKind};
+    use record::{Explained, Finding, FindingKind, Level, Stamp};
 
     use super::*;
     use crate::testing::outcome;
@@ -146,20 +224,85 @@ mod tests {
         };
         let table = [
             (VerdictKind::Link, "seq-read-1MiB-q8", " The link limits sequential reads."),
-            // The exact sentence is one character too long.
-            (VerdictKind::Link, "seq-write-1MiB-q8", " The link limits writes."),
-            (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor limits reads."),
+            // The longer sentence has one character too many. The noun is never shortened.
+            (VerdictKind::Link, "seq-write-1MiB-q8", " Link-limited: sequential writes."),
+            (VerdictKind::Cpu, "rand-read-4KiB-q32", " Processor-limited: random reads."),
             (VerdictKind::Depth, "rand-write-4KiB-q32", ""),
         ];
         for (kind, name, words) in table {
             let limits = vec![(name.to_string(), kind.clone())];
             assert_eq!(limited(&mut out, kind, Some(name)), (words.to_string(), limits));
         }
+        // Of several figures, all are named, and other figures give way.
+        out.verdicts = vec![
+            verdict(VerdictKind::Link, Some("seq-read-1MiB-q8")),
+            verdict(VerdictKind::Link, Some("seq-write-1MiB-q8")),
+        ];
+        assert_eq!(
+            super::answer(&out).expect("measured").headline,
+            "Reads 3.40 GB/s, writes 12.6 MB/s. The link limits sequential reads and writes."
+        );
         // A limit of a workload without a tile is not shown.
         let none = (String::new(), Vec::new());
         assert_eq!(limited(&mut out, VerdictKind::Cpu, Some("mixed-4KiB-q32")), none);
         let heat = limited(&mut out, VerdictKind::Heat, None);
         assert_eq!(heat, (" Heat slowed the drive down.".to_string(), Vec::new()));
+    }
+
+    fn usual() -> Usual {
+        let figures = [
+            ("seq-read-1MiB-q1", 9.9e9),
+            ("seq-read-1MiB-q8", 3.5e9),
+            ("seq-write-1MiB-q8", 25e6),
+            ("rand-read-4KiB-q32", 90e3),
+            ("rand-write-4KiB-q32", 620e3),
+        ];
+        let figures = figures.map(|(name, value)| (name.to_string(), value));
+        Usual { whose: "this model", factor_min: 1.15, figures: figures.into_iter().collect() }
+    }
+
+    /// The largest loss is named with its cause, whatever else is limited.
+    #[test]
+    fn the_largest_loss_comes_before_a_link_that_is_reached() {
+        let mut out = measured();
+        let said = |out: &Outcome| answer_against(out, Some(&usual())).expect("measured").headline;
+        let link = verdict(VerdictKind::Link, Some("seq-read-1MiB-q8"));
+        out.verdicts = vec![link.clone()];
+        assert_eq!(
+            said(&out),
+            "Random writes are 500 times below this model, cause unknown: ssdyno run -m states tells."
+        );
+        out.verdicts.push(verdict(VerdictKind::MappingUnit, Some("rand-write-4KiB-q32")));
+        assert_eq!(
+            said(&out),
+            "Random writes are 500 times below this model: a large mapping unit."
+        );
+        out.metrics[5].value = Some(600e3);
+        out.verdicts = vec![link, verdict(VerdictKind::Heat, Some("seq-write-1MiB-q8"))];
+        let next = "Reads 3.40 GB/s, writes 12.6 MB/s. Sequential writes are 2.0 times below this \
+                    model: heat.";
+        assert_eq!(said(&out), next);
+        // A loss within the interval for the next run is no loss.
+        out.metrics[3] = out.metrics[3].clone().between(10e6, 26e6, record::Covers::NextRun);
+        let ending = "; 88k/600k random IOPS. The link limits sequential reads.";
+        assert!(said(&out).ends_with(" MB/s; 88k/600k random IOPS."), "{}", said(&out));
+        out.metrics[3] = Metric::single("seq-write-1MiB-q8", Unit::BytesPerSecond, 24e6);
+        assert!(said(&out).ends_with(ending), "{}", said(&out));
+        out.metrics[0].value = Some(4.5e9);
+        let shallow = "Sequential reads at depth 1 are 2.2 times below this model, cause unknown.";
+        assert!(said(&out).starts_with(shallow), "{}", said(&out));
+    }
+
+    #[test]
+    fn a_cell_that_is_too_noisy_has_a_range() {
+        let mut out = measured();
+        out.metrics[1] = out.metrics[1].clone().between(0.9e9, 4.3e9, record::Covers::NextRun);
+        out.metrics[4] = out.metrics[4].clone().between(40e3, 90e3, record::Covers::Rounds);
+        let headline = answer(&out).expect("measured").headline;
+        assert_eq!(
+            headline,
+            "Reads 900 MB/s to 4.30 GB/s, writes 12.6 MB/s; 40k to 90k/1.2k random IOPS."
+        );
     }
 
     #[test]

@@ -15,9 +15,6 @@ use crate::quantity;
 use crate::style::{Ink, Style};
 use crate::table::{Align, Table, TableCell};
 
-/// A prediction whose ends differ by more than this factor is useless.
-const NOISY_FROM: f64 = 2.0;
-
 /// The method whose result is a grid.
 const GRID: &str = "quick";
 
@@ -209,7 +206,7 @@ fn range(metric: &Metric) -> String {
         Some(Covers::Other(_)) => "from",
         Some(Covers::Mean) | None => "95%",
     };
-    if metric.covers == Some(Covers::NextRun) && high > NOISY_FROM * low {
+    if metric.covers == Some(Covers::NextRun) && metric.is_too_noisy() {
         return "too noisy".into();
     }
     let value = metric.value.unwrap_or(low);
