@@ -1,5 +1,6 @@
 //! Whole runs from a request to a record: plans, verdicts, causes inside a drive, and documents.
 
+mod answers;
 mod coverage;
 mod damaged;
 mod docs;

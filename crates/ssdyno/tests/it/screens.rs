@@ -62,6 +62,22 @@ fn every_number_has_at_most_four_significant_digits() {
 }
 
 #[test]
+fn unlike_work_is_compared_only_if_asked() {
+    let place = Place::new();
+    let drive = "sim:sd-150x?capacity=64MiB";
+    for block in ["4k", "16k", "4k"] {
+        let io = ["io", drive, "--bs", block, "--ops", "200", "--quiet"];
+        place.ssdyno(&io).good();
+    }
+    place.ssdyno(&["compare", "1", "2"]).refuses(2, "did unlike work: block size 4 KiB | 16 KiB");
+    let said = place.ssdyno(&["compare", "1", "2", "--anyway"]).good().out;
+    assert!(said.contains("Unlike work (block size 4 KiB | 16 KiB)."), "{said}");
+    assert!(!place.ssdyno(&["compare", "1", "3"]).good().out.contains("Unlike"));
+    place.ssdyno(&["run", drive, "-m", "speed", "--quiet"]).good();
+    place.ssdyno(&["compare", "1", "4"]).refuses(2, "did unlike work: method io | speed");
+}
+
+#[test]
 fn a_virtual_drive_is_a_side_of_a_comparison() {
     let place = Place::new();
     let run = ["run", "sim:sd-150x?capacity=64MiB", "--time", "5s", "--seed", "3", "--quiet"];

@@ -1,0 +1,73 @@
+//! Answers of whole runs that were once wrong, on the drives that showed it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use lab::{Options, Request, Work};
+use record::{Answer, Stamp};
+
+use crate::quiet::Quiet;
+
+fn answer(method: &str, target: &str, seed: u64) -> Answer {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut request = Request { store: Some(place.path().join("runs")), ..Request::on(target) };
+    request.instrument.seed = seed;
+    let options = Options { seed, ..Options::default() };
+    let work = Work::method(method, &options).expect("a method");
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let planned = request.plan(&work).expect("a plan");
+    let recorded = planned.begin(Box::new(Quiet), &interrupt).expect("begun").run(&interrupt);
+    recorded.ended.and(recorded.kept).expect("it ends well");
+    recorded.run.answer.expect("an answer")
+}
+
+/// The link was named, which limits other cells, and lifted changed nothing.
+#[test]
+fn quick_names_the_largest_loss_and_not_a_link() {
+    let said = answer("quick", "sim:wd-sn580-1t?unit=16384&map.rmw_us=500", 7).headline;
+    assert!(said.starts_with("Random writes are 4"), "{said}");
+    assert!(said.ends_with(" times below this model: a large mapping unit."), "{said}");
+}
+
+/// The first lap of a minute was averaged: "after 60 s, from 1.80 to 1.50".
+#[test]
+fn heat_finds_the_second_at_which_a_drive_throttles() {
+    let drive = "sim:samsung-970-pro-1t?cooled=false&temperature=60";
+    let said = answer("heat", drive, 1).headline;
+    assert!(said.starts_with("Throttles after 14 s, from 2.7"), "{said}");
+    assert!(said.contains(" to 1.5"), "{said}");
+}
+
+/// A multiple of the mapping unit was called the guilty offset, believable.
+#[test]
+fn align_accuses_no_offset_of_whole_blocks() {
+    for seed in [0, 1] {
+        let answer = answer("align", "sim:samsung-970-pro-1t?capacity=8GB&unit=16384", seed);
+        let is_accused = ["4 KiB.", "8 KiB.", "16 KiB.", "32 KiB.", "64 KiB."];
+        let is_accused = is_accused.iter().any(|offset| answer.headline.ends_with(offset));
+        assert!(!is_accused, "{}", answer.headline);
+        let is_open = answer.headline.starts_with("Undetermined");
+        assert!(!(is_open && answer.stamp == Stamp::Believable), "{answer:?}");
+    }
+}
+
+/// A cache larger than the last 64th kept places before it, and looked like bad memory.
+#[test]
+fn a_counterfeit_drive_with_a_large_cache_is_no_drive_with_bad_memory() {
+    for cache in ["60MiB", "62MiB", "64MiB"] {
+        let drive = format!("sim:sd-150x?alias=black-hole&real=400MB&alias.cache={cache}");
+        let said = answer("fake", &drive, 1).headline;
+        assert!(said.starts_with("Counterfeit: about "), "{cache}: {said}");
+    }
+    // A cache that holds all that was written hides the end: the size that was checked is said.
+    let larger = answer("fake", "sim:sd-150x?alias=black-hole&real=400MB&alias.cache=80MiB", 1);
+    assert!(larger.headline.contains("Only a cache of"), "{}", larger.headline);
+}
+
+/// The host was suspected, and a virtual drive has none.
+#[test]
+fn power_sees_that_a_drive_sleeps_within_the_shortest_rest() {
+    let drive = "sim:samsung-980-pro-1t?command.sleep_after_ms=1&command.wake_us=500";
+    let said = answer("power", drive, 1).headline;
+    assert!(said.starts_with("Asleep within 10 ms of rest: waking adds 50"), "{said}");
+}
