@@ -33,9 +33,9 @@ pub fn check(place: &Path, runs: &[Made]) {
 /// The maximum length of a screen; a narrow one is longer.
 fn most_lines(width: Option<usize>) -> usize {
     match width {
-        Some(60) => 40,
-        Some(80) => 33,
-        _ => 30,
+        Some(60) => 41,
+        Some(80) => 34,
+        _ => 31,
     }
 }
 
