@@ -43,7 +43,7 @@ fn determining(read: &Reading) -> &'static [&'static str] {
 }
 
 /// Whether the source of a parameter cites a figure: by the path of the figure or of one that equals
-/// it or, if it contains no path, by a value that equals it within the digits of the source.
+/// it or, if it contains no path, by a value that equals it within the digits of either.
 fn cites(line: &FigureLine, figure: &PublishedFigure) -> bool {
     let words = line.source.split([' ', ',', ';', ':']);
     let paths: Vec<&str> = words.filter(|word| is_path(word)).collect();
@@ -81,8 +81,7 @@ impl CitedValue {
         let (low, high) = amount.split_once('-').unwrap_or((amount, amount));
         let (low, high) = (low.parse::<f64>().ok()?, high.parse::<f64>().ok()?);
         let (unit, scale) = ParsedFigure::read(&Printed::Number(1.0), Some(unit))?.scale();
-        let decimals = amount.rsplit_once('.').map_or(0, |(_, digits)| digits.len());
-        let rounding = 0.5 * libm::pow(10.0, -(decimals as f64)) * scale;
+        let rounding = half_unit(amount) * scale;
         Some(CitedValue { low: low * scale, high: high * scale, rounding, unit })
     }
 
@@ -93,9 +92,22 @@ impl CitedValue {
         let high = figure.to.unwrap_or(figure.published) * scale;
         // Halfway between two roundings, a value is either, but ranges only touch there.
         let edge = if figure.to.is_some() { 1.0 - 1e-6 } else { 1.0 + 1e-9 };
-        let rounding = self.rounding * edge;
+        let rounding = self.rounding.max(printed_rounding(figure.published) * scale) * edge;
         unit == Some(self.unit) && self.low - rounding <= high && self.high + rounding >= low
     }
+}
+
+/// Half a unit of the last digit of a figure; 0 for a single digit, which says too little.
+fn printed_rounding(figure: f64) -> f64 {
+    let text = figure.to_string();
+    let digits = text.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
+    if digits < 2 { 0.0 } else { half_unit(&text) }
+}
+
+/// Half a unit of the last digit of a number.
+fn half_unit(number: &str) -> f64 {
+    let decimals = number.rsplit_once('.').map_or(0, |(_, digits)| digits.len());
+    0.5 * libm::pow(10.0, -(decimals as f64))
 }
 
 /// The values in a source. A value without a unit, followed by `read` or `written`, has the unit of
@@ -211,7 +223,8 @@ mod tests {
             let step = 10f64.powi(-decimals);
             let digits = (10 + random.below(9000)) as f64;
             // Within half a step of the printed digits, in thousandths of a step.
-            let value = (digits + (random.below(999) as f64 - 499.0) / 1000.0) * step;
+            // Odd, so that the value has more digits than are printed.
+            let value = (digits + (2.0 * random.below(499) as f64 - 497.0) / 1000.0) * step;
             let amount = format!("{:.*}", decimals as usize, digits * step);
             let source = match random.below(3) {
                 0 => format!("document 000: {amount} {unit} read"),
@@ -286,6 +299,8 @@ mod tests {
             fitted("004", &format!("USB {what}, read"));
         }
         fitted("003", "M225 sequential read, after over before");
+        // Printed as 160, where the drive was fitted to 159.9.
+        fitted("003", "M225 sequential write, first third");
     }
 
     #[test]
