@@ -84,6 +84,15 @@ fn links_and_hosts_of_document_000_are_met_and_only_selected_ones_shown() {
     assert!(text.contains("2 of 2 figures are within") && !text.contains("SATA on PCIe"), "{text}");
 }
 
+/// All experiments of document 000, the longest table.
+#[test]
+fn claims_of_document_000_are_shown_or_say_why_not() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = replicate(place.path(), &["000", "--claims", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "some claims differ: {output:?}");
+    check_claims(&json(&output), 90);
+}
+
 /// The document's own result is printed as published, with the difference that it hides.
 #[test]
 fn document_002_shows_its_headline_and_the_hidden_difference() {
