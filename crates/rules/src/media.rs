@@ -123,10 +123,13 @@ fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
     let cells = bursts(grid, large);
     let bursts: Vec<_> = cells.iter().filter(|cell| gain(cell) > BURST_SAME).collect();
     let first = bursts.first()?;
+    let names = match bursts.len() {
+        1 | 2 => listed(bursts.iter().map(|(cell, _)| *cell)),
+        n => format!("{} and {} others", first.0.in_words(), n - 1),
+    };
     let text = format!(
-        "Flash is the limit of {}: after a rest, the drive's buffer accepts {}; the sustained rate \
-         is {}.",
-        listed(bursts.iter().map(|(cell, _)| *cell)),
+        "Flash is the limit of {names}: after a rest, the drive's buffer accepts {}; the sustained \
+         rate is {}.",
         throughput(first.1),
         throughput(first.0.throughput())
     );
