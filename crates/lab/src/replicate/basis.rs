@@ -265,8 +265,9 @@ mod tests {
                 let paths = fitted.flat_map(|line| line.source.split([' ', ',', ';', ':']));
                 let is_cited = paths.filter(|word| is_path(word)).any(|path| {
                     let (cited, column) = (published::figure(path), path.rsplit('/').next());
-                    let of = figure.of.as_deref().expect("filtered");
-                    let (own, own_column) = (published::figure(of), of.rsplit('/').next());
+                    let printed = figure.of.as_deref().expect("filtered");
+                    let (own, own_column) =
+                        (published::figure(printed), printed.rsplit('/').next());
                     column == own_column && cited.map(|(f, _)| f).ok() == own.map(|(f, _)| f).ok()
                 });
                 if is_cited {

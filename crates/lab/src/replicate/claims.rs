@@ -154,12 +154,12 @@ mod tests {
             let document = document::document(name).expect("there");
             let mut last: BTreeMap<&str, u32> = BTreeMap::new();
             for place in &document.claims.places {
-                let at = &place.at;
-                assert_eq!(place.none.is_none(), !place.claims.is_empty(), "{name}, {at}");
-                assert!(!place.topic.is_empty(), "{name}, {at}");
-                let (before, number) = numbered(at).unwrap_or((at, 1));
+                let words = &place.at;
+                assert_eq!(place.none.is_none(), !place.claims.is_empty(), "{name}, {words}");
+                assert!(!place.topic.is_empty(), "{name}, {words}");
+                let (before, number) = numbered(words).unwrap_or((words, 1));
                 let previous = last.insert(before, number).unwrap_or(0);
-                assert_eq!(number, previous + 1, "{name}, {at}: a place is missing or double");
+                assert_eq!(number, previous + 1, "{name}, {words}: a place is missing or double");
             }
         }
     }
@@ -194,8 +194,8 @@ mod tests {
 
     /// Checks that an experiment exists and, if it has steps, the step of the metric.
     fn check_metric(document: &document::Document, experiment: &str, metric: &str) {
-        let known = document.experiments.iter().find(|e| e.id == experiment);
-        let steps = &known.unwrap_or_else(|| panic!("no experiment '{experiment}'")).steps;
+        let listed = document.experiments.iter().find(|e| e.id == experiment);
+        let steps = &listed.unwrap_or_else(|| panic!("no experiment '{experiment}'")).steps;
         let mut readings = document.claims.readings.iter();
         if steps.is_empty() || readings.any(|r| r.name == metric && r.experiment == experiment) {
             return;

@@ -65,9 +65,9 @@ impl<'o> Loss<'o> {
             _ => return None,
         };
         let is_deepest = out.metrics.iter().all(|other| {
-            let other = other.key();
-            let other = other.as_cell().filter(|c| (c.order, c.op) == (order, Some(op)));
-            other.is_none_or(|other| other.depth <= cell.depth)
+            let key = other.key();
+            let alike = key.as_cell().filter(|c| (c.order, c.op) == (order, Some(op)));
+            alike.is_none_or(|alike| alike.depth <= cell.depth)
         });
         let depth = if is_deepest { String::new() } else { format!(" at depth {}", cell.depth) };
         let label = format!("{name} {}s{depth}", op.name());

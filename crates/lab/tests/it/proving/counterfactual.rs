@@ -229,9 +229,10 @@ impl Truth {
         let rises = |figures: &Figures, metric: &String| {
             figures.get(metric).zip(base.get(metric)).is_some_and(|(a, b)| *a >= CAUSE_MIN * b)
         };
-        let Some(all) = changed(&self.spec, &groups) else { return };
-        let all = measured(&all, self.seed, length, true);
-        let open: Vec<String> = doubted.into_iter().filter(|metric| rises(&all, metric)).collect();
+        let Some(lifted) = changed(&self.spec, &groups) else { return };
+        let lifted = measured(&lifted, self.seed, length, true);
+        let open: Vec<String> =
+            doubted.into_iter().filter(|metric| rises(&lifted, metric)).collect();
         for group in groups.iter().filter(|_| !open.is_empty()) {
             let others = groups.iter().copied().filter(|other| other.name != group.name);
             let others: Vec<&Group> = others.collect();
