@@ -78,7 +78,8 @@ impl Simulator {
             replicate,
             start_ns: self.now,
             interval_ns,
-            clock: Clock::new(),
+            // Virtual time does not come from it, and a calibration would take longer than most jobs.
+            clock: Clock::kernels(),
             interrupt: &interrupt,
             alarm: None,
             hot_c: None,
