@@ -9,16 +9,19 @@
 
 use record::{MetricKey, Unit};
 use rules::changes::{
-    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, NEAR_BYTES, UNITS,
-    burst_name,
+    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, NEAR_BYTES, SLOW_BURSTS,
+    UNITS,
 };
 use workload::OpKind::{Read, Write};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use script::{Budget, Result, Round, Session, TestRegion};
+use script::{Budget, Result, Round, Session, TestRegion, has_slow_link};
 
 /// First seed of the tests, distinct from seeds of cells and checks.
 const SEED: u32 = 40;
+
+/// Index of the seed of the test of a whole depth, after those of changes, rests and bursts.
+const WHOLE_DEPTH: u32 = 30;
 
 /// Maximum share of the region that a test writes.
 const PASSES_MAX: f64 = 0.125;
@@ -53,6 +56,9 @@ const fn change(kind: OpKind, place: Addressing, blocks: u32, depth: u32) -> Cha
     Change { kind, place, blocks, depth }
 }
 
+/// The first test of reads, which a test of the depth follows that it may show.
+const FIRST_READ: Change = change(Read, Addressing::Random, LARGER[0], DEPTH);
+
 /// The cheapest tests of writes, which distinguish a card from a drive.
 const FIRST_WRITE: Change = change(Write, Addressing::InOrder, 1, DEPTH);
 const NEAR_WRITE: Change = change(Write, Addressing::Near, 1, DEPTH);
@@ -63,7 +69,7 @@ const NEAR_READ: Change = change(Read, Addressing::Near, 1, DEPTH);
 
 /// The tests, most informative first.
 const CHANGES: [Change; 18] = [
-    change(Read, Addressing::Random, LARGER[0], DEPTH),
+    FIRST_READ,
     FIRST_WRITE,
     NEAR_WRITE,
     change(Write, Addressing::Again, 1, DEPTH),
@@ -84,6 +90,12 @@ const CHANGES: [Change; 18] = [
 ];
 
 impl Change {
+    /// Whether its result is not already known: where a queue is no faster than one after another, a
+    /// longer one is not, and takes long.
+    fn tells(self, session: &Session<'_>) -> bool {
+        self.kind == Write || self.depth != DEEPER || rules::gains_from_queue(session.seen(), Read)
+    }
+
     fn workload(self, test_region: &TestRegion, index: u32, seconds: f64) -> Workload {
         let block = test_region.small * self.blocks;
         let pattern = match self.place {
@@ -133,24 +145,40 @@ pub(crate) fn run(
                 open_block(session, &w)?;
             }
             session.rounds(1, None, |session, round| {
-                if session.is_open(change.kind) || change == NEAR_READ {
+                if change == NEAR_READ || (session.is_open(change.kind) && change.tells(session)) {
                     session.probe(&w, round)?;
                 }
                 Ok(Round::Again)
             })?;
+            if change == FIRST_READ {
+                whole_depth(session, test_region, change_seconds)?;
+            }
             // The bursts follow a test that opens a block, and random ones come last: on a drive with
             // few open blocks they use up the budget.
-            let burst_rest = rest / BURSTS.len() as f64;
             if change == FIRST_WRITE {
                 empty_flush(session, test_region)?;
-                bursts(session, test_region, burst_rest, false)?;
+                bursts(session, test_region, rest, false)?;
             } else if change == NEAR_WRITE {
-                bursts(session, test_region, burst_rest, true)?;
+                bursts(session, test_region, rest, true)?;
             }
         }
         Ok(())
     })?;
     session.checkpoint();
+    Ok(())
+}
+
+/// Random reads of as many small blocks at a time as the drive seems to take.
+fn whole_depth(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
+    let Some(depth) = rules::depth_to_test(session.seen()) else { return Ok(()) };
+    let test = change(Read, Addressing::Random, 1, depth);
+    let w = test.workload(test_region, WHOLE_DEPTH, seconds);
+    session.rounds(1, None, |session, round| {
+        if session.is_open(Read) {
+            session.probe(&w, round)?;
+        }
+        Ok(Round::Again)
+    })?;
     Ok(())
 }
 
@@ -201,22 +229,24 @@ fn after_rest(session: &mut Session<'_>, test_region: &TestRegion, rest: f64) ->
 }
 
 /// Short bursts of sequential or of random writes, each after a rest that lets the drive empty its
-/// buffer.
+/// buffer. `rest` is the time for all rests of a round.
 fn bursts(
     session: &mut Session<'_>,
     test_region: &TestRegion,
     rest: f64,
     random: bool,
 ) -> Result<()> {
+    let all = if has_slow_link(session.target()) { SLOW_BURSTS } else { BURSTS };
+    let rest = rest / all.len() as f64;
     session.rounds(RESTS, None, |session, round| {
-        for (index, burst) in (1..).zip(BURSTS).filter(|(_, burst)| random == (burst.blocks == 1)) {
+        for (index, burst) in (1..).zip(all).filter(|(_, burst)| random == (burst.blocks == 1)) {
             let block = match burst.blocks {
                 0 => test_region.large,
                 blocks => blocks * test_region.small,
             };
             let order = if random { Pattern::UniformOnce } else { Pattern::Sequential };
-            let name = burst_name(block, burst.depth);
-            let mut w = Workload::new(name, order, Mix::WRITE, block, test_region.region());
+            let mut w =
+                Workload::new(burst.name(block), order, Mix::WRITE, block, test_region.region());
             w.seed = test_region.seed_of(SEED + CHANGES.len() as u32 + index);
             (w.depth, w.stop.time_ns, w.flush_at_end) = (burst.depth, Some(1_000_000_000), true);
             w.stop.bytes = Some(burst.count * u64::from(block));

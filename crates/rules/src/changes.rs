@@ -37,6 +37,24 @@ pub const BURSTS: [WriteBurst; 5] = [
     WriteBurst { blocks: 0, count: 6, depth: 1 },
 ];
 
+/// The bursts behind a slow link, where large ones take seconds and exceed the buffer of a card. A
+/// single transfer fills a block, so that its turn-around does not hide the rate, and the second
+/// block shows whether the controller has taken in the first.
+pub const SLOW_BURSTS: [WriteBurst; 5] = [
+    BURSTS[0],
+    BURSTS[1],
+    BURSTS[2],
+    WriteBurst { blocks: LARGER[1], count: 1, depth: 1 },
+    WriteBurst { blocks: LARGER[1], count: 2, depth: 1 },
+];
+
+impl WriteBurst {
+    /// The workload's name, for blocks of this size in bytes.
+    pub fn name(self, block: u32) -> String {
+        if self.count <= 2 { first_name(block, self.count) } else { burst_name(block, self.depth) }
+    }
+}
+
 /// Size of a region of near blocks: one allocation unit of a card, a few parts of a cached map, yet
 /// a stripe over all dies of a drive.
 pub const NEAR_BYTES: u64 = 4 << 20;
@@ -93,4 +111,9 @@ pub fn test_named(name: &str) -> Option<(OpKind, Addressing)> {
 /// Name of the burst of blocks of this size at this depth.
 pub fn burst_name(block: u32, depth: u32) -> String {
     format!("cause-write-burst-{}-{depth}", record::size_word(u64::from(block)))
+}
+
+/// Name of the burst of the first one or two blocks of this size.
+pub fn first_name(block: u32, count: u64) -> String {
+    format!("cause-write-first-{count}-of-{}", record::size_word(u64::from(block)))
 }

@@ -3,8 +3,8 @@
 //! Each responds differently to variations of the same random workload (`causes.rs` runs them):
 //!
 //! - Larger blocks: IOPS *rise* only if small writes are parts of a mapping unit.
-//! - Higher queue depth: IOPS stay the same if the drive takes a fixed number of commands. That
-//!   number is whole, and the same for larger blocks, although these take longer.
+//! - Higher queue depth: IOPS stay the same if the drive takes a fixed number of commands
+//!   (`device_depth.rs`).
 //! - Larger or sequential blocks: IOPS stay the same if the command itself is the cost.
 //!
 //! At depth 1, a command's time has a fixed part and a part for its data; two block sizes separate
@@ -12,21 +12,19 @@
 //! size. If the variations do not agree on one cause, none is reported.
 
 use record::{Order, Unit, VerdictKind};
-use rig::{Bus, TargetInfo};
+use rig::TargetInfo;
 use workload::OpKind;
 use workload::OpKind::{Read, Write};
 use workload::units::{binary, latency};
 
-use super::grid::Grid;
+use super::device_depth::same;
+use super::grid::{Grid, SAME};
 use super::link::LINK_ROOM;
 use super::nearby::NEAR_GAIN;
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::Digest;
 use crate::changes::{DEEPER, DEPTH, LARGER, UNITS};
-
-/// Rates within this share of each other count as equal: rounds of half a second differ by less.
-const SAME: f64 = 0.08;
 
 /// Minimum gain in IOPS from larger blocks that only whole mapping units explain.
 const UNIT_GAIN_MIN: f64 = 1.2;
@@ -41,12 +39,6 @@ const UNIT_DATA_MIN: f64 = 0.1;
 
 /// Maximum share of that time by which a read of a small block is shorter than that of a unit.
 const UNIT_DATA_SAVED_MAX: f64 = 0.25;
-
-/// Maximum relative deviation of a device depth from a whole number.
-const WHOLE_WITHIN: f64 = 0.08;
-
-/// Maximum device depth: at [`DEPTH`], a larger one cannot be distinguished from no limit.
-const DEVICE_DEPTH_MAX: f64 = 16.0;
 
 /// Minimum share of the IOPS that blocks 16 times as large keep if the command is the cost; beyond
 /// a page, flash halves the IOPS.
@@ -85,7 +77,7 @@ pub fn contenders(target: &TargetInfo, seen: &[Digest], direct: &[Ruling]) -> Ve
     let mut rulings: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
     // Such a drive also reads whole units, which hides the cost of a command.
     if rulings.is_empty() {
-        let depth = grid.device_depth(target.bus);
+        let depth = grid.device_depth(target);
         let ceiling = super::link::ceiling(target).unwrap_or(f64::INFINITY);
         let commands = [Read, Write].map(|kind| grid.per_command(kind, ceiling));
         let alone = [Read, Write].map(|kind| grid.command_alone(kind));
@@ -164,61 +156,6 @@ impl Grid<'_> {
         })
     }
 
-    /// Checks whether the drive takes a fixed number of commands at a time.
-    fn device_depth(&self, bus: Bus) -> Option<Ruling> {
-        let (single, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
-        let deeper = self.random(Read, 1, DEEPER)?;
-        let larger = self.random(Read, LARGER[0], DEPTH)? / self.random(Read, LARGER[0], 1)?;
-        let depth = deep / single;
-        let whole = depth.round();
-        let fixed = same(deep, deeper) && same(depth, larger);
-        let small = (1.0..=DEVICE_DEPTH_MAX).contains(&whole);
-        if !fixed || !small || !within(depth, whole, WHOLE_WITHIN) {
-            return None;
-        }
-        let reads = self.find(Read, Order::Random, 1, DEPTH)?;
-        let text = format!(
-            "The drive takes {whole:.0} command{} at a time: queue depth {DEPTH} gives {depth:.1} \
-             times the rate of depth 1, and higher depths no more.",
-            if whole == 1.0 { "" } else { "s" }
-        );
-        let (kind, text, test) = if bus == Bus::Usb && whole == 1.0 {
-            (
-                VerdictKind::Usb,
-                format!("{text} USB's bulk-only transport allows no more."),
-                "the drive in a UAS enclosure, or without a bridge",
-            )
-        } else {
-            (
-                VerdictKind::DeviceDepth,
-                text,
-                "the drive on another controller or bridge, which may set the limit",
-            )
-        };
-        let ruling = Ruling::yes(kind, text)
-            .explaining(reads, None)
-            .next_test(test)
-            .with("rate at depth 32 / at depth 1", depth, Unit::Number)
-            .with("the same with larger blocks", larger, Unit::Number);
-        let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
-        let writes = writes.filter(|(deep, single)| within(deep / single, whole, WHOLE_WITHIN));
-        let writes = writes.filter(|_| whole > 1.0 || self.writes_wait_in_line(bus));
-        match writes.and_then(|_| self.find(Write, Order::Random, 1, DEPTH)) {
-            Some(writes) => Some(ruling.explaining(writes, None)),
-            None => Some(ruling),
-        }
-    }
-
-    /// Whether writes that a deep queue does not speed up wait for the one before. A write that
-    /// flash or the copy of a block delays gains nothing from a queue either, and the protocols of
-    /// cards and of USB's bulk-only transport take the time of a turn-around for every command.
-    fn writes_wait_in_line(&self, bus: Bus) -> bool {
-        let is_local = self.near(Write).zip(self.random(Write, 1, DEPTH));
-        let is_local = is_local.is_some_and(|(near, all)| near >= NEAR_GAIN * all);
-        let is_serial = matches!(bus, Bus::Usb | Bus::Sd | Bus::Emmc);
-        !is_serial && !is_local && self.buffered_write_ns().is_some()
-    }
-
     /// Checks whether IOPS with a full queue are independent of block size and order. Blocks that
     /// would fill a link of this ceiling reveal nothing; instead, reads and writes, which have no
     /// other resource in common, must reach the same IOPS, or a burst of writes no more.
@@ -293,9 +230,9 @@ impl Grid<'_> {
         }
         let fixed_ns = (small_ns - data_ns).max(0.0);
         // Even the smallest read also waits for flash. A buffered write shows the command alone.
-        let (command_ns, least) = match (kind, self.buffered_write_ns()) {
+        let (command_ns, least) = match (kind, self.command_ns()) {
             (Read, Some(write_ns)) => ((write_ns - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_MIN),
-            (Read, None) if fixed_ns < SLOW_COMMAND_NS => return None,
+            (Read, None) => return None,
             _ => (fixed_ns, COMMAND_MIN),
         };
         let share = command_ns / small_ns;
@@ -334,14 +271,6 @@ impl Grid<'_> {
                 .with("share of the command", share, Unit::Number),
         )
     }
-}
-
-fn same(a: f64, b: f64) -> bool {
-    within(a, b, SAME)
-}
-
-fn within(a: f64, b: f64, share: f64) -> bool {
-    (a / b - 1.0).abs() <= share
 }
 
 #[cfg(test)]
@@ -388,30 +317,6 @@ mod tests {
         }
     }
 
-    /// Reads at depths 1, 32 and 128, and of larger blocks at 1 and 32.
-    fn reads(rates: [f64; 5]) -> Vec<Digest> {
-        let at = [(1, 1), (1, DEPTH), (1, DEEPER), (LARGER[0], 1), (LARGER[0], DEPTH)];
-        at.into_iter().zip(rates).map(|((n, depth), rate)| random(Read, n, depth, rate)).collect()
-    }
-
-    #[test]
-    fn a_whole_ratio_that_size_does_not_change_is_the_depth_of_the_device() {
-        let expected = one(VerdictKind::DeviceDepth, "rand-read-4KiB-q32");
-        assert_eq!(found(&reads([10e3, 20e3, 20e3, 8e3, 16e3])), expected);
-        assert_eq!(found(&reads([10e3, 10.2e3, 10e3, 8e3, 8e3])), expected);
-        assert_eq!(found(&reads([10e3, 20e3, 22e3, 8e3, 16e3])), [], "more in flight give more");
-        assert_eq!(found(&reads([10e3, 24e3, 24e3, 8e3, 19.2e3])), [], "2.4 is not whole");
-        assert_eq!(found(&reads([10e3, 20e3, 20e3, 8e3, 20e3])), [], "2.5 in larger blocks");
-        assert_eq!(found(&reads([10e3, 170e3, 170e3, 8e3, 136e3])), [], "as good as any");
-        // Writes are included if they show the same number.
-        let writes = |deep| [random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, deep)];
-        let both = |deep| {
-            let seen = [reads([10e3, 20e3, 20e3, 8e3, 16e3]), writes(deep).to_vec()].concat();
-            found(&seen)[0].1.len()
-        };
-        assert_eq!((both(60e3), both(200e3)), (2, 1));
-    }
-
     #[test]
     fn a_rate_that_nothing_about_the_blocks_changes_is_the_commands() {
         let seen = |rates: [f64; 5]| {
@@ -451,9 +356,7 @@ mod tests {
         assert_eq!(found(&seen(Write, 100.0, 895.0)), [], "half of the time is data");
         assert_eq!(found(&seen(Write, 100.0, 805.0)), writes);
         assert_eq!(found(&seen(Write, 100.0, 90.0)), [], "larger blocks in less time");
-        let reads = one(VerdictKind::PerCommand, "rand-read-4KiB-q1");
-        assert_eq!(found(&seen(Read, 205.0, 265.0)), reads, "no flash takes as long");
-        assert_eq!(found(&seen(Read, 195.0, 255.0)), [], "flash may take as long");
+        assert_eq!(found(&seen(Read, 205.0, 265.0)), [], "flash may take as long");
     }
 
     /// A single read waits for the command and for flash. A buffered write shows the command alone.
@@ -471,7 +374,10 @@ mod tests {
 
     #[test]
     fn a_direct_cause_comes_first() {
-        let mut seen = reads([10e3, 20e3, 20e3, 8e3, 16e3]);
+        // Two commands at a time, reads and writes.
+        let mut seen = vec![random(Read, 1, 1, 10e3), random(Read, LARGER[0], 1, 8e3)];
+        seen.extend([2, DEPTH, DEEPER].map(|depth| random(Read, 1, depth, 20e3)));
+        seen.push(random(Read, LARGER[0], DEPTH, 16e3));
         seen.extend([random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, 60e3)]);
         assert_eq!(found(&seen)[0].1.len(), 2);
         let subjects = Subject::reported(&seen);

@@ -4,14 +4,20 @@
 //! Cells measured in a named state of the drive (`just-written`) are excluded.
 
 use record::{MetricKey, Order};
+use workload::OpKind::Read;
 use workload::{Mix, OpKind};
 
 use super::subject::Subject;
 use crate::Digest;
-use crate::changes::{AFTER_REST, Addressing, DEPTH, burst_name, test_named};
+use crate::changes::{
+    AFTER_REST, Addressing, DEEPER, DEPTH, LARGER, burst_name, first_name, test_named,
+};
 
 /// A workload repeated a second later stays within this factor, unless the drive changed its state.
 const HOLDS: f64 = 1.25;
+
+/// Rates within this share of each other count as equal: rounds of half a second differ by less.
+pub(super) const SAME: f64 = 0.08;
 
 /// All workloads of a run.
 pub(super) struct Grid<'a> {
@@ -98,19 +104,63 @@ impl<'a> Grid<'a> {
         rates.filter(|(write, read)| write > read).map(|(write, _)| 1e9 / write)
     }
 
+    /// Nanoseconds of a small command with its transfer, without flash: a buffered write at depth 1.
+    /// Where single writes wait for flash, it is a larger one of a burst that was buffered, less the
+    /// time of the additional data.
+    pub fn command_ns(&self) -> Option<f64> {
+        self.buffered_write_ns().or_else(|| {
+            let block = self.small()? * LARGER[0];
+            let write_ns = 1e9 * f64::from(block) / self.burst(block, 1)?;
+            let [small_ns, large_ns] = [1, LARGER[0]].map(|n| Some(1e9 / self.random(Read, n, 1)?));
+            let (small_ns, large_ns) = small_ns.zip(large_ns)?;
+            (write_ns <= large_ns).then(|| (write_ns - (large_ns - small_ns).max(0.0)).max(0.0))
+        })
+    }
+
+    /// Share of a single small read that flash takes: what it takes longer than a buffered write.
+    pub fn flash_share(&self) -> Option<f64> {
+        Some(1.0 - self.command_ns()? * self.random(Read, 1, 1)? / 1e9)
+    }
+
+    /// Whether a queue of small blocks is no faster than one after another.
+    pub fn is_serial(&self, kind: OpKind) -> Option<bool> {
+        Some(self.random(kind, 1, DEPTH)? <= (1.0 + SAME) * self.random(kind, 1, 1)?)
+    }
+
+    /// Operations per second of small blocks at a depth beyond that of any cell. Where a queue is no
+    /// faster than one after another, a longer one is not tested.
+    pub fn deeper(&self, kind: OpKind) -> Option<f64> {
+        let serial = self.random(kind, 1, DEPTH).filter(|_| self.is_serial(kind) == Some(true));
+        self.random(kind, 1, DEEPER).or(serial)
+    }
+
     /// Bytes per second of a burst of writes after a rest, without the flush that follows.
     pub fn burst(&self, block: u32, depth: u32) -> Option<f64> {
-        let name = burst_name(block, depth);
-        let subject = self.subjects.iter().find(|s| s.name() == name)?;
-        let rate =
-            subject.median(|run| run.bytes[1] as f64 / (run.seconds - run.flush_s).max(1e-9));
-        Some(rate).filter(|rate| *rate > 0.0)
+        self.subjects.iter().find(|s| s.name() == burst_name(block, depth)).and_then(accepted)
+    }
+
+    /// Bytes per second of the second of two blocks written after a rest. A controller accepts the
+    /// first at once, however slowly it takes it in.
+    pub fn second_block(&self) -> Option<f64> {
+        let block = self.small()? * LARGER[1];
+        let seconds = |count: u64| {
+            let subject = self.subjects.iter().find(|s| s.name() == first_name(block, count))?;
+            Some((count * u64::from(block)) as f64 / accepted(subject)?)
+        };
+        let added_s = seconds(2)? - seconds(1)?;
+        (added_s > 0.0).then(|| f64::from(block) / added_s)
     }
 
     /// The reads after a rest.
     pub fn after_rest(&self) -> Option<&Subject<'a>> {
         self.subjects.iter().find(|s| s.name() == AFTER_REST)
     }
+}
+
+/// Bytes per second that a burst was accepted at, without its flush.
+fn accepted(subject: &Subject<'_>) -> Option<f64> {
+    let rate = subject.median(|run| run.bytes[1] as f64 / (run.seconds - run.flush_s).max(1e-9));
+    Some(rate).filter(|rate| *rate > 0.0)
 }
 
 fn rate(subject: &Subject<'_>) -> Option<f64> {

@@ -21,7 +21,7 @@ use super::link::{LINK_ROOM, ceiling};
 use super::rule::{Role, Rule};
 use super::subject::{Subject, listed};
 use crate::Digest;
-use crate::changes::{DEEPER, DEPTH, LARGER};
+use crate::changes::{DEPTH, LARGER};
 
 /// Maximum ratio of burst to sustained rate that a controller explains: it was idle when the first
 /// block of the burst arrived. A faster burst avoided the limit of the sustained rate.
@@ -88,8 +88,9 @@ pub fn media(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     if target.guest.is_some() || target.ram || disk {
         return Vec::new();
     }
-    let (grid, large) = (Grid::from_digests(seen), large_block(seen));
-    let writes = flash_writes(&grid, large).or_else(|| controller(&grid, large));
+    let grid = Grid::from_digests(seen);
+    let cells = bursts(&grid, target, large_block(seen));
+    let writes = flash_writes(&cells).or_else(|| controller(&grid, &cells));
     writes.into_iter().chain(flash_reads(&grid, target)).collect()
 }
 
@@ -99,9 +100,12 @@ fn large_block(seen: &[Digest]) -> u32 {
     in_order.map(|digest| digest.block_bytes).max().unwrap_or(0)
 }
 
-/// The write cells, each with the fastest burst whose blocks and depth are not larger; for
-/// sequential writes, of several small blocks.
-fn bursts<'g, 'a>(grid: &'g Grid<'a>, large: u32) -> Vec<(&'g Subject<'a>, f64)> {
+/// A write cell, and the fastest burst whose blocks and depth are not larger, bytes per second.
+type Burst<'g, 'a> = (&'g Subject<'a>, f64);
+
+/// The write cells with their bursts; for sequential writes, also those of several small blocks,
+/// and the second of two blocks.
+fn bursts<'g, 'a>(grid: &'g Grid<'a>, target: &TargetInfo, large: u32) -> Vec<Burst<'g, 'a>> {
     let small = grid.small().unwrap_or(0);
     let random = |depth| grid.find(Write, Order::Random, 1, depth);
     let fastest = |bursts: &[(u32, u32)]| {
@@ -109,18 +113,21 @@ fn bursts<'g, 'a>(grid: &'g Grid<'a>, large: u32) -> Vec<(&'g Subject<'a>, f64)>
         rates.reduce(f64::max)
     };
     let several = LARGER[0] * small;
+    // Faster than the link, the difference of two bursts is scatter.
+    let possible = (1.0 + ONE_RATE) * ceiling(target).unwrap_or(f64::INFINITY);
+    let second = grid.second_block().filter(|rate| *rate <= possible);
+    let in_order = |bursts| fastest(bursts).into_iter().chain(second).reduce(f64::max);
     let cells = [
-        (grid.in_order(Write, 8), fastest(&[(large, 8), (large, 1), (several, 1)])),
-        (grid.in_order(Write, 1), fastest(&[(large, 1), (several, 1)])),
+        (grid.in_order(Write, 8), in_order(&[(large, 8), (large, 1), (several, 1)])),
+        (grid.in_order(Write, 1), in_order(&[(large, 1), (several, 1)])),
         (random(DEPTH), fastest(&[(small, DEPTH), (small, 1)])),
         (random(1), fastest(&[(small, 1)])),
     ];
     cells.into_iter().filter_map(|(cell, burst)| cell.zip(burst)).collect()
 }
 
-fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
-    let gain = |(cell, burst): &(&Subject<'_>, f64)| burst / cell.throughput().max(1.0);
-    let cells = bursts(grid, large);
+fn flash_writes(cells: &[Burst<'_, '_>]) -> Option<Ruling> {
+    let gain = |(cell, burst): &Burst<'_, '_>| burst / cell.throughput().max(1.0);
     let bursts: Vec<_> = cells.iter().filter(|cell| gain(cell) > BURST_SAME).collect();
     let first = bursts.first()?;
     let names = match bursts.len() {
@@ -140,8 +147,7 @@ fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
     Some(ruling.explaining_each(bursts.iter().map(|cell| (cell.0, 1.0 - 1.0 / gain(cell)))))
 }
 
-fn controller(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
-    let cells = bursts(grid, large);
+fn controller(grid: &Grid<'_>, cells: &[Burst<'_, '_>]) -> Option<Ruling> {
     let (first, burst) = *cells.first()?;
     let lasting = grid.in_order(Write, 8).filter(|deep| deep.name() == first.name())?.throughput();
     let is_lasting_rate = |rate: f64| (rate / lasting - 1.0).abs() <= ONE_RATE;
@@ -170,7 +176,7 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
     let small = f64::from(grid.small()?);
     let [single, deep] = [1, DEPTH].map(|depth| grid.random(Read, 1, depth));
     // Without the test at greater depth, the depth could still be the limit.
-    let (single, deep, deeper) = (single?, deep?, grid.random(Read, 1, DEEPER)?);
+    let (single, deep, deeper) = (single?, deep?, grid.deeper(Read)?);
     let rates = LARGER.map(|blocks| grid.random(Read, blocks, DEPTH));
     let rate = |i: usize| rates[i].map(|rate| (rate, rate * small * f64::from(LARGER[i])));
     let room = |bytes: f64| bytes < LINK_ROOM * ceiling;
@@ -183,13 +189,16 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
         && (is_faster || (depends_on_order && writes >= WRITES_MIN * deep))
         && room(deep * small);
     let is_data = rate(0).is_some_and(|(ops, bytes)| room(bytes) && deep >= PROPORTIONAL_MIN * ops);
-    if is_free || is_data {
+    // If one read waits for the other, flash takes the share that it has of a single one.
+    let flash = grid.flash_share();
+    let is_in_line = grid.is_serial(Read) == Some(true) && flash.is_some_and(|share| share >= MOST);
+    if is_free || is_data || is_in_line {
         limited.extend(grid.find(Read, Order::Random, 1, DEPTH));
     }
     // Sequential reads, and nearly as many bytes at random, in 16 times as many commands. Cards and
     // USB divide a large read into transfers, each with the turn-around of a command.
-    let (_, scattered) = rate(1)?;
-    if let Some(in_order) = grid.in_order(Read, 8) {
+    let scattered = rate(1).map(|(_, bytes)| bytes);
+    if let Some((in_order, scattered)) = grid.in_order(Read, 8).zip(scattered) {
         let (rate, block) = (in_order.throughput(), f64::from(in_order.first().block_bytes));
         let is_divided = matches!(target.bus, Bus::Usb | Bus::Sd | Bus::Emmc);
         let commands = if is_divided { block / (small * f64::from(LARGER[1])) } else { 1.0 };
@@ -213,27 +222,26 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
         let data_s = (1.0 / larger - 1.0 / single) / f64::from(LARGER[1] - 1);
         data_s * single >= MOST && small / ceiling < MOST * data_s
     });
-    // A buffered write takes a command and a transfer; a read also takes flash.
-    let sense =
-        grid.buffered_write_ns().is_some_and(|write_ns| 1.0 - write_ns * single / 1e9 >= SENSE_MIN);
-    if data || sense {
+    if data || flash.is_some_and(|share| share >= SENSE_MIN) {
         limited.extend(grid.find(Read, Order::Random, 1, 1));
     }
     let names = listed(limited.iter().copied());
     let text = format!("Flash is the limit of {names}; the link and the commands are not.");
-    (!limited.is_empty()).then(|| {
-        Ruling::yes(VerdictKind::FlashBound, text)
-            .explaining_all(&limited)
-            .next_test("a larger model of the drive has more flash: these figures should rise")
-            .with("small reads per second", deep, Unit::Iops)
-            .with("random reads of 16 times the size", scattered, Unit::BytesPerSecond)
-    })
+    let ruling = Ruling::yes(VerdictKind::FlashBound, text)
+        .explaining_all(&limited)
+        .next_test("a larger model of the drive has more flash: these figures should rise")
+        .with("small reads per second", deep, Unit::Iops);
+    let ruling = scattered.into_iter().fold(ruling, |ruling, rate| {
+        ruling.with("random reads of 16 times the size", rate, Unit::BytesPerSecond)
+    });
+    (!limited.is_empty()).then_some(ruling)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{burst, in_order, random, run, target, with_drive, with_link};
     use super::*;
+    use crate::changes::DEEPER;
 
     const LARGE: u32 = 1 << 20;
 

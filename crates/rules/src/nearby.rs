@@ -2,8 +2,8 @@
 //!
 //! If reads are faster there, a cache of data or mapping tables covers the small area. If only
 //! writes are, and much faster, the drive keeps a few blocks open at a time, as cards and sticks
-//! do, and copies a block whenever a write falls outside them. Neither shows if the whole region
-//! fits. Where random writes cost a copy even within a block, those in order are faster, by more
+//! do, and copies a block whenever a write falls outside them. Reads that take long anyway could hide
+//! the miss of a cache, though, and then tell nothing. Neither shows if the whole region fits. Where random writes cost a copy even within a block, those in order are faster, by more
 //! than a mapping unit explains.
 
 use record::{Order, Unit, VerdictKind};
@@ -22,6 +22,10 @@ pub(super) const NEAR_GAIN: f64 = 1.25;
 /// Minimum cost of copying a block, as a multiple of a write to an open block. A guess: the lowest
 /// ratio seen on cards is 10.
 const COPY_MIN: f64 = 3.0;
+
+/// Maximum number of fetches from flash for which a write that misses a cache waits: what it replaces
+/// is written back first.
+const FETCHES_MAX: f64 = 2.0;
 
 /// Minimum ratio at which writes in order show that others cost the copy of a block, unless larger
 /// random blocks show a mapping unit. One of 64 KiB is written once instead of 16 times, each with a
@@ -61,7 +65,13 @@ pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
             None => ruling,
         });
     }
-    let clear = reads.is_some() && grid.writes_hold();
+    // What a write takes longer than one nearby, a read would, too, if it missed a cache.
+    let added_s = grid.random(Write, 1, DEPTH).zip(grid.near(Write));
+    let added_s = added_s.map_or(0.0, |(all, near)| 1.0 / all - 1.0 / near);
+    let would_show = grid
+        .random(Read, 1, DEPTH)
+        .is_some_and(|rate| added_s / FETCHES_MAX >= (NEAR_GAIN - 1.0) / rate);
+    let clear = reads.is_some() && would_show && grid.writes_hold();
     let local = writes.filter(|gain| clear && *gain >= COPY_MIN);
     let in_order = grid.rate(Write, Order::Sequential, 1, DEPTH);
     let in_order = in_order.zip(grid.random(Write, 1, DEPTH)).map(|(rate, random)| rate / random);
@@ -114,8 +124,12 @@ mod tests {
         assert_eq!(found([50e3, 63e3], [9e3, 9e3]), cache(vec![read.clone()]));
         assert_eq!(found([50e3, 63e3], [9e3, 40e3]), cache(vec![read, write.clone()]));
         let open = Some((VerdictKind::OpenBlocks, vec![write, alone]));
+        let open_kind = Some(VerdictKind::OpenBlocks);
         assert_eq!(found([2e3, 2.2e3], [9.0, 28.0]), open);
         assert_eq!(found([2e3, 2.2e3], [9.0, 26.0]), None, "scatter");
         assert_eq!(found([50e3, 62e3], [9e3, 9e3]), None);
+        // 4 us more a write could be two fetches of 2 us, which reads of 10 us would not show.
+        assert_eq!(found([100e3, 100e3], [200e3, 1e6]), None, "a cache may be missed");
+        assert_eq!(found([150e3, 150e3], [180e3, 1e6]).map(|found| found.0), open_kind);
     }
 }

@@ -5,7 +5,7 @@ use rig::{DeviceTraffic, TargetInfo};
 use workload::{Mix, OpKind};
 
 use crate::Digest;
-use crate::changes::{DEEPER, DEPTH, LARGER};
+use crate::changes::{DEPTH, LARGER};
 
 /// A scratch directory on an unknown drive.
 pub fn target() -> TargetInfo {
@@ -78,7 +78,7 @@ pub fn digest(name: &str) -> Digest {
 pub fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64) -> Digest {
     let cell = record::CellKey::new(order, Some(kind), u64::from(blocks) << 12, depth);
     let large = blocks > LARGER[1];
-    let tested = blocks > 1 || depth == DEEPER || order == Order::Sequential;
+    let tested = blocks > 1 || ![1, DEPTH].contains(&depth) || order == Order::Sequential;
     let probe = tested && !large;
     let place = if order == Order::Sequential { "in-order" } else { "random" };
     let size = record::size_word(cell.block_bytes);
@@ -117,6 +117,15 @@ pub fn near(kind: OpKind, iops: f64) -> Digest {
 pub fn burst(block: u32, depth: u32, rate: f64) -> Digest {
     let run = random(OpKind::Write, block >> 12, depth, rate / f64::from(block));
     Digest { probe: true, ..named(&crate::changes::burst_name(block, depth), run) }
+}
+
+/// The first blocks of 64 KiB written after a rest, in this time.
+pub fn first_blocks(count: u64, seconds: f64) -> Digest {
+    let block = LARGER[1] << 12;
+    let run = random(OpKind::Write, LARGER[1], 1, 1.0);
+    let bytes = [0, count * u64::from(block)];
+    let name = crate::changes::first_name(block, count);
+    Digest { bytes, seconds, ops: [0, count], ..named(&name, run) }
 }
 
 /// The same run under another workload name.

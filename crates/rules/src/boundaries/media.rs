@@ -7,7 +7,7 @@ use workload::OpKind::{Read, Write};
 use super::{short, table};
 use crate::changes::{DEEPER, DEPTH, LARGER};
 use crate::media::media;
-use crate::testing::{burst, in_order, random, run, target, with_drive, with_link};
+use crate::testing::{burst, first_blocks, in_order, random, run, target, with_drive, with_link};
 use crate::{Digest, Ruling};
 
 const MIB: u32 = 1 << 20;
@@ -56,6 +56,33 @@ fn the_fastest_burst_counts() {
         ((16 << 10, 1), "FLASH BOUND: seq-write-1MiB-q8 50%, seq-write-1MiB-q1 50%"),
         ((4096, 1), "FLASH BOUND: rand-write-4KiB-q32 75%, rand-write-4KiB-q1 75%"),
         ((64 << 10, 1), "nothing"),
+    ];
+    table(said, rows);
+}
+
+/// A block of 64 KiB takes 1 ms after a rest. The lasting rate of 32.8 MB/s is half of that of the
+/// second block if it takes another millisecond, and the link carries 66.
+#[test]
+fn the_second_of_two_blocks_is_no_faster_than_a_controller_takes_in_the_first() {
+    let said = |(two_ms, link): (f64, f64)| {
+        let seen = [
+            random(Read, 1, 1, 100.0),
+            in_order(Write, 8, 32.8e6),
+            burst(16 << 10, 1, 32.8e6),
+            first_blocks(1, 0.001),
+            first_blocks(2, two_ms / 1e3),
+        ];
+        said(&with_link(link), &seen)
+    };
+    let rows = [
+        ((2.0, 66e6), "FLASH BOUND: seq-write-1MiB-q8 50%"),
+        ((2.53, 66e6), "FLASH BOUND: seq-write-1MiB-q8 23%"),
+        ((2.54, 66e6), "nothing"),
+        // The controller takes in as much as it lasts.
+        ((3.0, 66e6), "nothing"),
+        // Faster than the link is scatter.
+        ((2.0, 56e6), "nothing"),
+        ((1.0, 66e6), "nothing"),
     ];
     table(said, rows);
 }
@@ -184,6 +211,27 @@ fn a_queue_that_waits_though_commands_and_link_have_room_waits_for_flash() {
         // 41 MB/s are 85% of the link.
         ((48.3e6, in_order(20e3)), flash),
         ((48.1e6, in_order(20e3)), "nothing"),
+    ];
+    table(said, rows);
+}
+
+/// A queue of reads of 1 ms gives nothing: flash has its share of each.
+#[test]
+fn reads_that_wait_for_each_other_wait_for_flash_if_it_takes_half_of_one() {
+    let said = |(deep, write_us): (f64, f64)| {
+        let large = [deep; 2];
+        let in_line = Reads { deep, deeper: deep, large, small_in_order: deep, ..PLAIN };
+        let seen =
+            reads(&Reads { buffered_write_us: Some(write_us), in_order_one: 3500.0, ..in_line });
+        said(&with_link(4096e6), &seen)
+    };
+    let (single, both) =
+        ("FLASH BOUND: rand-read-4KiB-q1", "FLASH BOUND: rand-read-4KiB-q32, rand-read-4KiB-q1");
+    let rows = [
+        ((1000.0, 499.0), both),
+        ((1000.0, 501.0), single),
+        ((1079.0, 499.0), both),
+        ((1081.0, 499.0), single),
     ];
     table(said, rows);
 }

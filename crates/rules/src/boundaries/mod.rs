@@ -9,6 +9,7 @@ mod content;
 mod cpu;
 mod depth;
 mod device_cache;
+mod device_depth;
 mod digest;
 mod fallen;
 mod filesystem;

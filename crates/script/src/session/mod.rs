@@ -459,6 +459,11 @@ impl<'a> Session<'a> {
         Ok(filled)
     }
 
+    /// The workloads that the rules have seen so far; none while planning.
+    pub fn seen(&self) -> &[Digest] {
+        &self.digests
+    }
+
     /// Whether a metric of this operation kind is still unexplained. Always true while planning.
     pub fn is_open(&self, kind: OpKind) -> bool {
         let open = |metric: &&str| {
