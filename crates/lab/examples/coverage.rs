@@ -7,6 +7,8 @@
 //! default. `-- --rounds`: whether two rounds and eight give the same values, on every preset;
 //! `-- --order`: whether another cell before each changes them.
 
+#[path = "../tests/it/edited/mod.rs"]
+mod edited;
 #[path = "coverage/order.rs"]
 mod order;
 #[path = "coverage/real.rs"]

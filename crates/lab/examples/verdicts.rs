@@ -6,7 +6,8 @@
 //! open figures, too. Fails if more than 1% of the verdicts are wrong, less than 95% are right, or
 //! more than a quarter of the judged and open figures are open.
 //!
-//! `-- --draw N --seed S` judges N drives drawn at random (`verdicts/drawn.rs`).
+//! `-- --draw N --seed S [WORD]...` judges N drives drawn at random, or those of them whose commands
+//! contain one of the words (`verdicts/drawn.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -17,6 +18,8 @@ use std::thread;
 
 #[path = "verdicts/drawn.rs"]
 mod drawn;
+#[path = "../tests/it/edited/mod.rs"]
+mod edited;
 #[path = "../tests/it/proving/mod.rs"]
 mod proving;
 
@@ -29,11 +32,11 @@ const OPEN_MAX: f64 = 25.0;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let ["--draw", count, "--seed", seed] =
-        words.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    if let ["--draw", count, "--seed", seed, only @ ..] =
+        &words.iter().map(String::as_str).collect::<Vec<_>>()[..]
     {
         return match (count.parse(), seed.parse()) {
-            (Ok(count), Ok(seed)) => drawn::run(count, seed),
+            (Ok(count), Ok(seed)) => drawn::run(count, seed, only),
             _ => {
                 eprintln!("--draw takes a number of drives, --seed a seed");
                 ExitCode::from(2)

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use crate::in_parallel;
 use crate::proving::counterfactual::{Judgement, Trial};
@@ -15,11 +16,15 @@ const SILENT_MAX: f64 = 15.0;
 /// Drives in the list of the worst.
 const WORST: usize = 10;
 
-pub fn run(count: usize, seed: u64) -> ExitCode {
-    let drawn = draw(count, seed);
+/// Judges so many drives of a seed; if there are words, those of them whose commands contain one.
+pub fn run(count: usize, seed: u64, words: &[&str]) -> ExitCode {
+    let mut drawn = draw(count, seed);
+    drawn.retain(|drive| words.is_empty() || words.iter().any(|w| drive.command().contains(w)));
     let trials = in_parallel(&drawn, |drive: &Drawn| {
+        let begun = Instant::now();
         let trial = Trial::run(drive);
-        let line = format!("{}{}", drive.command(), faults(&trial));
+        let seconds = begun.elapsed().as_secs_f64();
+        let line = format!("{} ({seconds:.1} s){}", drive.command(), faults(&trial));
         (trial, line)
     });
     println!("{count} drives drawn with seed {seed}.\n");

@@ -4,6 +4,7 @@ mod answers;
 mod coverage;
 mod damaged;
 mod docs;
+mod edited;
 mod fit;
 mod fuzz;
 mod inside;

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::proving::counterfactual::{CAUSE_MIN, HELD_MIN, Judgement, Trial, WRONG_MAX};
+use crate::proving::counterfactual::{Judgement, Trial};
 use crate::proving::drawn::{Drawn, draw};
+use crate::proving::truth::{CAUSE_MIN, HELD_MIN, WRONG_MAX};
 use crate::proving::{SCENARIOS, Scenario, judge, method, plain, quick};
 use engine::Simulator;
 use methods::find;
