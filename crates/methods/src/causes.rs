@@ -56,9 +56,6 @@ const fn change(kind: OpKind, place: Addressing, blocks: u32, depth: u32) -> Cha
     Change { kind, place, blocks, depth }
 }
 
-/// The first test of reads, which a test of the depth follows that it may show.
-const FIRST_READ: Change = change(Read, Addressing::Random, LARGER[0], DEPTH);
-
 /// The cheapest tests of writes, which distinguish a card from a drive.
 const FIRST_WRITE: Change = change(Write, Addressing::InOrder, 1, DEPTH);
 const NEAR_WRITE: Change = change(Write, Addressing::Near, 1, DEPTH);
@@ -69,7 +66,7 @@ const NEAR_READ: Change = change(Read, Addressing::Near, 1, DEPTH);
 
 /// The tests, most informative first.
 const CHANGES: [Change; 18] = [
-    FIRST_READ,
+    change(Read, Addressing::Random, LARGER[0], DEPTH),
     FIRST_WRITE,
     NEAR_WRITE,
     change(Write, Addressing::Again, 1, DEPTH),
@@ -150,9 +147,6 @@ pub(crate) fn run(
                 }
                 Ok(Round::Again)
             })?;
-            if change == FIRST_READ {
-                whole_depth(session, test_region, change_seconds)?;
-            }
             // The bursts follow a test that opens a block, and random ones come last: on a drive with
             // few open blocks they use up the budget.
             if change == FIRST_WRITE {
@@ -162,13 +156,13 @@ pub(crate) fn run(
                 bursts(session, test_region, rest, true)?;
             }
         }
-        Ok(())
+        if kind == Read { whole_depth(session, test_region, change_seconds) } else { Ok(()) }
     })?;
     session.checkpoint();
     Ok(())
 }
 
-/// Random reads of as many small blocks at a time as the drive seems to take.
+/// Random reads of as many small blocks at a time as the drive seems to take, by the other tests.
 fn whole_depth(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Result<()> {
     let Some(depth) = rules::depth_to_test(session.seen()) else { return Ok(()) };
     let test = change(Read, Addressing::Random, 1, depth);

@@ -9,7 +9,7 @@
 //! a read has two parts that can overlap. So its time without flash must be known, from a buffered
 //! write, and neither part may be negligible. Where flash is, the command takes the time.
 
-use record::{Order, VerdictKind};
+use record::{Order, Unit, VerdictKind};
 use rig::{Bus, TargetInfo};
 use workload::OpKind;
 use workload::OpKind::{Read, Write};
@@ -20,7 +20,6 @@ use super::nearby::NEAR_GAIN;
 use super::{Ruling, percent};
 use crate::Digest;
 use crate::changes::{DEPTH, LARGER};
-use record::Unit;
 
 /// Maximum relative deviation of a device depth from a whole number.
 const WHOLE_WITHIN: f64 = 0.08;
@@ -39,11 +38,11 @@ const COMMAND_MIN: f64 = 0.5;
 /// overlaps with the host's part of a command.
 const BULK_ONLY_GAIN_MAX: f64 = 1.5;
 
-/// The number of commands that the drive seems to take at a time, if it is above one: the depth of
+/// The number of commands that the drive seems to take at a time, if it is above one: the queue of
 /// random reads that tests it.
 pub fn depth_to_test(seen: &[Digest]) -> Option<u32> {
-    let grid = Grid::from_digests(seen);
-    grid.whole_depth(grid.random(Read, 1, DEPTH)? / grid.random(Read, 1, 1)?).filter(|n| *n > 1)
+    let fixed = Grid::from_digests(seen).fixed_depth()?;
+    Some(fixed.commands).filter(|commands| *commands > 1)
 }
 
 /// Whether a queue of small blocks is faster than one after another; true if unknown.
@@ -51,28 +50,35 @@ pub fn gains_from_queue(seen: &[Digest], kind: OpKind) -> bool {
     Grid::from_digests(seen).is_serial(kind) != Some(true)
 }
 
+/// A queue beyond which reads are no faster, in blocks of either size.
+struct FixedDepth {
+    commands: u32,
+    /// Ratios of the rates at [`DEPTH`] to those at depth 1.
+    ratio: f64,
+    larger: f64,
+}
+
 impl Grid<'_> {
-    /// The whole number of commands for this ratio of rates, if it is one.
-    fn whole_depth(&self, ratio: f64) -> Option<u32> {
+    /// The whole number of commands by which a queue is faster, if it is one.
+    fn fixed_depth(&self) -> Option<FixedDepth> {
+        let (single, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
+        let ratio = deep / single;
+        let larger = self.random(Read, LARGER[0], DEPTH)? / self.random(Read, LARGER[0], 1)?;
         let whole = ratio.round();
         let is_whole =
             (1.0..=DEVICE_DEPTH_MAX).contains(&whole) && within(ratio, whole, WHOLE_WITHIN);
-        is_whole.then_some(whole as u32)
+        let is_fixed = same(deep, self.deeper(Read)?) && same(ratio, larger);
+        (is_whole && is_fixed).then_some(FixedDepth { commands: whole as u32, ratio, larger })
     }
 
     /// Checks whether the drive takes a fixed number of commands at a time.
     pub(super) fn device_depth(&self, target: &TargetInfo) -> Option<Ruling> {
         let (single, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
-        if !same(deep, self.deeper(Read)?) {
-            return None;
+        let is_bulk_only = is_bulk_only(target) && deep <= BULK_ONLY_GAIN_MAX * single;
+        if is_bulk_only && same(deep, self.deeper(Read)?) {
+            return self.bulk_only(deep / single);
         }
-        let ratio = deep / single;
-        if is_bulk_only(target) && ratio <= BULK_ONLY_GAIN_MAX {
-            return self.bulk_only(ratio);
-        }
-        let larger = self.random(Read, LARGER[0], DEPTH)? / self.random(Read, LARGER[0], 1)?;
-        let commands = self.whole_depth(ratio).filter(|_| same(ratio, larger))?;
-        let text = said(commands, ratio);
+        let FixedDepth { commands, ratio, larger } = self.fixed_depth()?;
         if commands == 1 {
             let flash = self.flash_share()?;
             if flash < OVERLAP_MIN {
@@ -84,7 +90,7 @@ impl Grid<'_> {
         } else if !same(self.random(Read, 1, commands)?, deep) {
             return None;
         }
-        let ruling = Ruling::yes(VerdictKind::DeviceDepth, text)
+        let ruling = Ruling::yes(VerdictKind::DeviceDepth, said(commands, ratio))
             .explaining(self.find(Read, Order::Random, 1, DEPTH)?, None)
             .next_test("the drive on another controller or bridge, which may set the limit")
             .with("rate at depth 32 / at depth 1", ratio, Unit::Number)
