@@ -207,21 +207,12 @@ mod tests {
     use super::*;
     use crate::{
         Answer, Better, Chart, ChartKind, Confidence, Covers, Finding, FindingKind, Histogram,
-        LatencyProfile, Level, Limit, Metric, Origin, OriginKind, Plan, Safety, Series, Stamp,
+        LatencyProfile, Level, Limit, Metric, Origin, Plan, Safety, Series, Stamp,
         Tile, Unit, VerdictKind,
     };
 
     fn sample() -> Run {
-        let origin = Origin {
-            kind: OriginKind::Imported,
-            tool: None,
-            version: None,
-            source: "a file".into(),
-            place: None,
-            command: None,
-            title: None,
-            start_known: true,
-        };
+        let origin = Origin { start_known: true, ..Origin::imported(None, "a file") };
         let mut run = Run::elsewhere("0.1.0", "quick", origin);
         (run.id, run.started) = ("01A".into(), "2026-11-21T14:30:00Z".into());
         run.metrics = vec![Metric::single("iops", Unit::Iops, 1.5)];

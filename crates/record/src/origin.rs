@@ -44,6 +44,20 @@ pub struct Origin {
 pub const OWN_FIO: &str = "ssdyno fio";
 
 impl Origin {
+    /// A file that was read, of which nothing else is known but perhaps the measuring tool.
+    pub fn imported(tool: Option<&str>, source: impl Into<String>) -> Origin {
+        Origin {
+            kind: OriginKind::Imported,
+            tool: tool.map(String::from),
+            version: None,
+            source: source.into(),
+            place: None,
+            title: None,
+            command: None,
+            start_known: false,
+        }
+    }
+
     /// Whether the source says that `ssdyno fio` printed it. Anyone can write such a file.
     pub fn is_own_fio(&self) -> bool {
         self.tool.as_deref() == Some(OWN_FIO)

@@ -226,7 +226,7 @@ impl Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Level, OWN_FIO, OriginKind, TargetKind};
+    use crate::{Level, OWN_FIO, TargetKind};
 
     #[test]
     fn an_incomplete_run_is_not_simply_believable() {
@@ -252,16 +252,7 @@ mod tests {
         run.warnings.clear();
         run.complete = true;
         assert_eq!(stamp(&run, None), Stamp::Believable);
-        run.origin = Some(Origin {
-            kind: OriginKind::Imported,
-            tool: Some("fio".into()),
-            version: None,
-            source: "results.json".into(),
-            place: None,
-            title: None,
-            command: None,
-            start_known: false,
-        });
+        run.origin = Some(Origin::imported(Some("fio"), "results.json"));
         assert_eq!(stamp(&run, None), Stamp::Reservations(vec![FindingKind::NotChecked]));
         let origin = run.origin.as_mut().expect("set");
         origin.tool = Some(OWN_FIO.into());

@@ -293,7 +293,7 @@ fn text(
 
 #[cfg(test)]
 mod tests {
-    use record::{Origin, OriginKind};
+    use record::Origin;
 
     use super::*;
 
@@ -317,16 +317,7 @@ mod tests {
     }
 
     fn origin(start_known: bool) -> Origin {
-        Origin {
-            kind: OriginKind::Imported,
-            tool: Some("fio".into()),
-            version: None,
-            source: "out.txt".into(),
-            place: None,
-            command: None,
-            title: None,
-            start_known,
-        }
+        Origin { start_known, ..Origin::imported(Some("fio"), "out.txt") }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! compared, and nothing is added that does not follow from the text.
 
 use record::{
-    Finding, FindingKind, Level, Metric, MetricKey, Order, Origin, OriginKind, Run, Statistic,
-    Unit, free_side_name, side_name,
+    Finding, FindingKind, Level, Metric, MetricKey, Order, Origin, Run, Statistic, Unit,
+    free_side_name, side_name,
 };
 
 /// A percentile with fewer operations beyond it is not imported: its interval would be too wide.
@@ -11,16 +11,8 @@ const SAMPLES_BEYOND: f64 = 10.0;
 
 /// An empty record for a tool's result that begins at a line.
 pub(crate) fn run(method: &str, tool: &str, version: Option<String>, line: usize) -> Run {
-    let origin = Origin {
-        kind: OriginKind::Imported,
-        tool: Some(tool.to_string()),
-        version,
-        source: String::new(),
-        place: Some(format!("line {line}")),
-        command: None,
-        title: None,
-        start_known: false,
-    };
+    let place = Some(format!("line {line}"));
+    let origin = Origin { version, place, ..Origin::imported(Some(tool), "") };
     Run::elsewhere(env!("CARGO_PKG_VERSION"), method, origin)
 }
 

@@ -1,6 +1,6 @@
 //! Tests comparisons of published records and of synthetic ones.
 
-use record::{Finding, Level, Metric, Origin, OriginKind};
+use record::{Finding, Level, Metric, Origin};
 
 use super::*;
 use crate::published;
@@ -244,16 +244,7 @@ fn differing_and_unknown_conditions_are_listed() {
 #[test]
 fn runs_are_grouped_by_a_condition() {
     let titled = |id: &str, title: &str| {
-        let origin = Origin {
-            kind: OriginKind::Imported,
-            tool: None,
-            version: None,
-            source: String::new(),
-            place: None,
-            title: Some(title.into()),
-            command: None,
-            start_known: false,
-        };
+        let origin = Origin { title: Some(title.into()), ..Origin::imported(None, "") };
         Run { origin: Some(origin), ..quick(id, &[1.0]) }
     };
     let runs = vec![titled("1", "board a"), titled("2", "board b"), titled("3", "board a")];
@@ -352,16 +343,7 @@ fn unlike_work_is_refused_and_heads_the_sentence_if_compared_anyway() {
     // What another tool does not tell is unknown.
     let mut other = io("b", 32, 100);
     other.plan = None;
-    other.origin = Some(Origin {
-        kind: OriginKind::Imported,
-        tool: Some("fio".into()),
-        version: None,
-        source: "results.json".into(),
-        place: None,
-        title: None,
-        command: None,
-        start_known: false,
-    });
+    other.origin = Some(Origin::imported(Some("fio"), "results.json"));
     let sides = pair(other);
     assert!(check_alike(&sides).is_ok());
     let notes = compare(&sides, None).expect("compared").remove(0).remarks('B').notes.join("");

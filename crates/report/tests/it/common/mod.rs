@@ -510,14 +510,9 @@ pub fn imported() -> Run {
         Target { spec: "test.dat".into(), kind: TargetKind::Unknown, bytes: None, ..run.target };
     run.metrics = vec![Metric::single("rand-read-4KiB-q64", Unit::Iops, 6987.3)];
     run.origin = Some(Origin {
-        kind: OriginKind::Imported,
-        tool: Some("fio".into()),
         version: Some("3.33".into()),
-        source: "out.txt".into(),
         place: Some("line 3".into()),
-        command: None,
-        title: None,
-        start_known: false,
+        ..Origin::imported(Some("fio"), "out.txt")
     });
     run
 }
