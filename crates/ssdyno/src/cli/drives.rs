@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use workload::units;
 
-use super::StoreArgs;
+use super::{StoreArgs, parse_page};
 
 #[derive(Debug, Args)]
 pub struct DrivesArgs {
@@ -89,7 +89,7 @@ pub struct ReplicateArgs {
     #[arg(long, conflicts_with = "target")]
     pub claims: bool,
     /// Also write a page with published figures next to ours, to FILE or beside the store
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, value_parser = parse_page)]
     #[arg(conflicts_with = "target")]
     pub html: Option<Option<PathBuf>>,
     /// Print JSON

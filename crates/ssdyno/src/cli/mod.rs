@@ -131,6 +131,17 @@ impl Command {
     }
 }
 
+/// Parses the file of a page. Where it may be omitted, `show --html 3` would otherwise write the last
+/// run's page to a file named 3: a number or another word that selects a run or a document is
+/// refused, in every command.
+fn parse_page(text: &str) -> Result<PathBuf, String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number || text == "last" || text.starts_with("pub:") {
+        return Err(format!("'{text}' is not the file of a page: place it before --html"));
+    }
+    Ok(PathBuf::from(text))
+}
+
 /// The command line as shown and recorded; bytes that are not UTF-8 are replaced.
 pub fn typed() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
@@ -152,6 +163,35 @@ pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn html_takes_a_file_in_every_command_and_no_run() {
+        let page = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(String::from).collect();
+            match reparsed(&words).unwrap_or_else(|| panic!("{line}")) {
+                Command::Run(args) => args.measure.output.html.map(Some),
+                Command::Io(args) => args.on.measure.output.html.map(Some),
+                Command::Compare(args) => args.html.map(Some),
+                Command::Show(args) => args.html,
+                Command::Replicate(args) => args.html,
+                other => panic!("{other:?}"),
+            }
+        };
+        let commands = ["run .", "io .", "compare 1 2", "show 1", "replicate 003 --claims"];
+        for command in commands {
+            for option in ["--html p.html", "--html=p.html"] {
+                let line = format!("ssdyno {command} {option}");
+                assert_eq!(page(&line), Some(Some("p.html".into())), "{line}");
+            }
+            for run in ["3", "last", "pub:003/m225-fresh"] {
+                let line = format!("ssdyno {command} --html {run}");
+                assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
+            }
+        }
+        for command in ["show", "show 1", "replicate 003"] {
+            assert_eq!(page(&format!("ssdyno {command} --html")), Some(None), "{command}");
+        }
+    }
 
     #[test]
     fn a_link_named_like_a_tool_is_that_command() {

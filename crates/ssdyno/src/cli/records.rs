@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use workload::units;
 
-use super::{StoreArgs, complete};
+use super::{StoreArgs, complete, parse_page};
 
 #[derive(Debug, Args)]
 pub struct RunsArgs {
@@ -44,8 +44,7 @@ pub struct ShowArgs {
     #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Write a page with charts, to FILE or beside the store
-    // Without require_equals, `show --html 3` would write the last run's page to a file named 3.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, value_parser = parse_page)]
     #[arg(conflicts_with_all = ["json", "markdown", "csv"])]
     pub html: Option<Option<PathBuf>>,
     /// Write the page and open it in a browser
@@ -102,7 +101,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub all: bool,
     /// Also write a page with charts to FILE
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = parse_page)]
     pub html: Option<PathBuf>,
     /// Print Markdown, for a forum or an issue
     #[arg(long, conflicts_with = "json")]

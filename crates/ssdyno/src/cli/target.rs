@@ -9,7 +9,7 @@ use clap::Args;
 use lab::{BackendKind, Instrument, Request, TargetRequest};
 use workload::units;
 
-use super::complete;
+use super::{complete, parse_page};
 
 #[derive(Clone, Debug, Args)]
 pub struct StoreArgs {
@@ -116,7 +116,7 @@ pub struct OutputArgs {
     #[arg(long, short, conflicts_with_all = ["json", "events"])]
     pub verbose: bool,
     /// File for the HTML report [default: beside the store]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = parse_page)]
     pub html: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short)]

@@ -51,6 +51,8 @@ fn invalid_arguments_are_refused() {
         (&["run", ".", "--protocol", "state-bars", "--verbose"], "'--verbose'"),
         (&["shwo"], "shwo"),
         (&["show", "--html", "--json"], "cannot be used with"),
+        (&["show", "--html", "3"], "'3' is not the file of a page"),
+        (&["replicate", "--html", "003"], "'003' is not the file of a page"),
         (&["methods", "quikc"], "did you mean 'quick'?"),
         (&["list", "/nowhere"], "no such file"),
         (&["export"], "no store here"),
