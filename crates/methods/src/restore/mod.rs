@@ -10,11 +10,12 @@ mod tests;
 mod verdict;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use record::{IoErrors, Safety, State, TargetKind};
-use rig::{BlockRequest, BlockWay, RigError, TargetInfo};
+use rig::{BlockDone, BlockRequest, BlockWay, RigError, TargetInfo};
 use workload::Region;
-use workload::units::binary;
+use workload::units::{binary, parse_bytes};
 
 use script::{
     Bulk, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Session,
@@ -51,6 +52,21 @@ pub static IMAGE: Opt<Image> = Opt::value(
     Image::default,
 );
 
+/// `--source`: simulates a slow source of generated blocks.
+static SOURCE_RATE: Opt<Option<f64>> = Opt::value(
+    "source",
+    "RATE",
+    "generated blocks arrive at this rate, such as 10MB/s, as from a slow stick; at once by default",
+    |words| {
+        let text = words[0].strip_suffix("/s").unwrap_or_default();
+        match parse_bytes(text) {
+            Ok(bytes) if bytes > 0 => Ok(Some(bytes as f64)),
+            _ => Err("a rate, such as 10MB/s".into()),
+        }
+    },
+    || None,
+);
+
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "restore",
@@ -61,13 +77,13 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             block onwards is written. The rates of the source, the processor and the writes each \
             count only the time in which that part works; the slowest is the limit. Without \
             --image, generated blocks are written, 64 MiB of them or --size, and only the writes \
-            have a rate. On a device the first bytes are overwritten; in a directory a scratch \
+            have a rate, unless --source sets that of the source. On a device the first bytes are overwritten; in a directory a scratch \
             file is written.",
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the image, 64 MiB or --size",
     ignores: &[Common::Time, Common::Replicates],
-    options: &[&IMAGE],
+    options: &[&IMAGE, &SOURCE_RATE],
     primary: &[TIME.name, PARTS.name],
     metrics: &[&[TIME, RATE, WRITTEN, PARTS, IMAGE_BYTES, IMAGE_RATIO]],
     run,
@@ -94,6 +110,10 @@ const WRITE: MetricInfo = PARTS.named("restore-write");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let file: Arc<dyn ImageFile> = match options.get(&IMAGE) {
+        Image::Opened(_) if options.get(&SOURCE_RATE).is_some() => {
+            let text = "--source is the rate of generated blocks, and --image has its own source";
+            return Err(RigError::usage(text, "one of the two").into());
+        }
         Image::Opened(file) => file,
         Image::Generated => Arc::new(Generated::new(options, session.target().bytes)),
         Image::Named(name) => {
@@ -143,11 +163,59 @@ struct Moved {
 }
 
 impl Moved {
-    fn add(&mut self, one: &rig::BlockDone) {
+    fn add(&mut self, one: &BlockDone) {
         self.written += if one.result.is_ok() { one.request.bytes.len() as u64 } else { 0 };
         let start_ns = one.submitted_ns.max(self.until_ns);
         self.busy_ns += one.done_ns.saturating_sub(start_ns);
         self.until_ns = self.until_ns.max(one.done_ns);
+    }
+}
+
+/// The writes of a run, completed and in flight.
+#[derive(Default)]
+struct Writing {
+    moved: Moved,
+    flight: usize,
+    completed: Vec<BlockDone>,
+    /// Why no further block is written.
+    error: Option<MethodError>,
+}
+
+impl Writing {
+    fn submit(&mut self, session: &mut Session<'_>, block: ImageBlock) -> Result<()> {
+        let ImageBlock { offset, bytes } = block;
+        // Restored content is not read back.
+        session.submit_unkept(BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes })?;
+        self.flight += 1;
+        Ok(())
+    }
+
+    /// Waits for at least one of the writes in flight.
+    fn collect(&mut self, session: &mut Session<'_>) -> Result<()> {
+        session.poll(true, &mut self.completed)?;
+        self.flight -= self.completed.len();
+        for one in self.completed.drain(..) {
+            self.moved.add(&one);
+            if let Err(source) = one.result {
+                let offset = one.request.offset;
+                session.add_errors(&IoErrors {
+                    first_offsets: vec![offset],
+                    ..IoErrors::new("write", rig::error_name(&source), "restore", 1)
+                });
+                let context = format!("write at {offset}");
+                self.error.get_or_insert(RigError::Io { context, source }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until a time on the target's clock. Writes in flight go on.
+    fn wait_until(&mut self, session: &mut Session<'_>, time_ns: u64) -> Result<()> {
+        while self.flight > 0 && session.elapsed_ns() < time_ns {
+            self.collect(session)?;
+        }
+        let rest_ns = time_ns.saturating_sub(session.elapsed_ns());
+        if rest_ns > 0 { session.idle(Duration::from_nanos(rest_ns)) } else { Ok(()) }
     }
 }
 
@@ -156,8 +224,14 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
     if session.target().target.kind != TargetKind::Directory {
         session.set_state(State::Used);
     }
+    let begun_ns = session.elapsed_ns();
     let bulk = [Bulk::once(BlockWay::Write, Region::first(file.written()))];
-    session.transfer("restore", &bulk, |session| write(session, file))?;
+    let written = session.transfer("restore", &bulk, |session| write(session, file))?;
+    if written.is_none() {
+        // Only planned: the writes, or the source if it is slower.
+        let spent_ns = session.elapsed_ns().saturating_sub(begun_ns);
+        session.idle(Duration::from_nanos(file.arrival_ns().saturating_sub(spent_ns)))?;
+    }
     Ok(())
 }
 
@@ -166,45 +240,31 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
 fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
     let begun_ns = session.elapsed_ns();
     let mut source = file.open().map_err(|error| broken(file, &error))?;
-    let (mut writes, mut completed, mut flight) = (Moved::default(), Vec::new(), 0);
-    let mut error = None;
+    let mut writing = Writing::default();
     loop {
-        let next = if error.is_none() { source.next_block() } else { Ok(None) };
+        writing.wait_until(session, begun_ns + source.arrives_ns())?;
+        let next = if writing.error.is_none() { source.next_block() } else { Ok(None) };
         let block = match next {
             Ok(block) => block,
             Err(why) => {
-                error = Some(broken(file, &why));
+                writing.error = Some(broken(file, &why));
                 None
             }
         };
         let last = block.is_none();
-        if let Some(ImageBlock { offset, bytes }) = block {
-            let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
-            session.submit(request)?;
-            flight += 1;
+        if let Some(block) = block {
+            writing.submit(session, block)?;
         }
-        while flight > 0 && (last || flight >= DEPTH) {
-            session.poll(true, &mut completed)?;
-            flight -= completed.len();
-            for one in completed.drain(..) {
-                writes.add(&one);
-                if let Err(source) = one.result {
-                    let offset = one.request.offset;
-                    session.add_errors(&IoErrors {
-                        first_offsets: vec![offset],
-                        ..IoErrors::new("write", rig::error_name(&source), "restore", 1)
-                    });
-                    let context = format!("write at {offset}");
-                    error.get_or_insert(RigError::Io { context, source }.into());
-                }
-            }
+        while writing.flight > 0 && (last || writing.flight >= DEPTH) {
+            writing.collect(session)?;
         }
-        let share = writes.written as f64 / file.written().max(1) as f64;
+        let share = writing.moved.written as f64 / file.written().max(1) as f64;
         session.progress("restore", share);
         if last {
             break;
         }
     }
+    let Writing { mut moved, mut error, .. } = writing;
     let before_flush = session.elapsed_ns();
     if let Err(failed) = session.flush() {
         if let MethodError::Rig(RigError::Io { source, .. }) = &failed {
@@ -214,8 +274,8 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
         error.get_or_insert(failed);
     }
     let end_ns = session.elapsed_ns();
-    writes.busy_ns += end_ns.saturating_sub(before_flush);
-    publish(session, &writes, source.spent(), end_ns.saturating_sub(begun_ns));
+    moved.busy_ns += end_ns.saturating_sub(before_flush);
+    publish(session, &moved, source.spent(), end_ns.saturating_sub(begun_ns));
     match error {
         Some(error) => Err(error),
         None => {

@@ -4,6 +4,8 @@ use workload::{Content, Filler};
 
 use script::Options;
 
+use super::SOURCE_RATE;
+
 /// Bytes of a block.
 const BLOCK: usize = 1 << 20;
 
@@ -42,6 +44,12 @@ pub trait BlockSource {
 
     /// Work done so far.
     fn spent(&self) -> Spent;
+
+    /// Time from the start at which the next block arrives, on the target's clock, nanoseconds; 0:
+    /// the source has a clock of its own, or there is no next block.
+    fn arrives_ns(&self) -> u64 {
+        0
+    }
 }
 
 /// An image that can be opened.
@@ -57,6 +65,11 @@ pub trait ImageFile: Send + Sync {
         self.bytes()
     }
 
+    /// Minimum time until its last block arrives, on the target's clock, nanoseconds.
+    fn arrival_ns(&self) -> u64 {
+        0
+    }
+
     /// Starts reading.
     ///
     /// # Errors
@@ -64,17 +77,21 @@ pub trait ImageFile: Send + Sync {
     fn open(&self) -> Result<Box<dyn BlockSource>, String>;
 }
 
-/// Blocks of random content, generated before they are written.
+/// Blocks of random content, generated before they are written. With a rate, each arrives when a
+/// source of that rate would have read it.
 pub(super) struct Generated {
     bytes: u64,
     seed: u64,
+    /// Bytes per second of the source.
+    rate: Option<f64>,
 }
 
 impl Generated {
     /// Whole blocks of the requested size, by default the smaller of 64 MiB and the target.
     pub fn new(options: &Options, target_bytes: u64) -> Generated {
         let bytes = options.size.unwrap_or(GENERATED.min(target_bytes)) / BLOCK as u64;
-        Generated { bytes: bytes.max(1) * BLOCK as u64, seed: options.seed }
+        let rate = options.get(&SOURCE_RATE);
+        Generated { bytes: bytes.max(1) * BLOCK as u64, seed: options.seed, rate }
     }
 }
 
@@ -87,9 +104,13 @@ impl ImageFile for Generated {
         self.bytes
     }
 
+    fn arrival_ns(&self) -> u64 {
+        read_ns(self.bytes, self.rate)
+    }
+
     fn open(&self) -> Result<Box<dyn BlockSource>, String> {
         let filler = Filler::new(Content::Random, self.seed);
-        Ok(Box::new(Generating { filler, at: 0, bytes: self.bytes }))
+        Ok(Box::new(Generating { filler, at: 0, bytes: self.bytes, rate: self.rate }))
     }
 }
 
@@ -97,6 +118,7 @@ struct Generating {
     filler: Filler,
     at: u64,
     bytes: u64,
+    rate: Option<f64>,
 }
 
 impl BlockSource for Generating {
@@ -111,6 +133,15 @@ impl BlockSource for Generating {
     }
 
     fn spent(&self) -> Spent {
-        Spent::default()
+        Spent { source_ns: read_ns(self.at, self.rate), ..Spent::default() }
     }
+
+    fn arrives_ns(&self) -> u64 {
+        if self.at < self.bytes { read_ns(self.at + BLOCK as u64, self.rate) } else { 0 }
+    }
+}
+
+/// The time that a source needs to read `bytes`; 0 without a rate.
+fn read_ns(bytes: u64, rate: Option<f64>) -> u64 {
+    rate.map_or(0, |rate| (bytes as f64 / rate * 1e9) as u64)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use record::TargetKind;
 
-use super::{BlockSource, IMAGE, INFO, Image, ImageBlock, ImageFile, Spent};
+use super::{BlockSource, IMAGE, INFO, Image, ImageBlock, ImageFile, SOURCE_RATE, Spent};
 use script::test_drive::{Fake, Traits, perform};
 use script::{Options, Outcome, plan};
 
@@ -166,5 +166,34 @@ fn generated_blocks_have_the_requested_size_or_fit_the_target() {
         let mut out = Outcome::default();
         perform(&INFO, &mut fake, &options, &mut out).expect("written");
         assert_eq!(fake.written, written * MIB, "{drive} MiB");
+    }
+}
+
+/// 64 MiB from sources of 10 and 1000 MB/s, on drives that take a block at 20 or 500 MB/s, 8 at
+/// once: the slower part sets the time, the source in the plan as well.
+#[test]
+fn a_slow_source_sets_the_time_of_every_faster_drive() {
+    const BYTES: f64 = 67_108_864.0;
+    for (drive, source, kind) in
+        [(500e6, 10e6, "SOURCE"), (20e6, 10e6, "SOURCE"), (20e6, 1000e6, "WRITES")]
+    {
+        let traits = Traits { rate: drive, ..Traits::default() };
+        let mut fake = Fake::confirmed(traits, 256 * MIB);
+        let options = Options::default().with(&SOURCE_RATE, Some(source));
+        let mut out = Outcome::default();
+        let plan = plan(&INFO, &fake.info, &options).expect("room");
+        perform(&INFO, &mut fake, &options, &mut out).expect("written");
+        assert_eq!(out.verdicts[0].kind.name(), kind, "{drive}, {source}");
+        let seconds = value(&out, "restore-time").expect("a time") / 1e9;
+        let from_source = BYTES / source;
+        assert!(seconds >= 0.99 * from_source, "{drive}, {source}: {seconds} s");
+        if kind == "SOURCE" {
+            assert!(seconds < 1.1 * from_source, "{drive}, {source}: {seconds} s");
+            assert!((plan.seconds / from_source - 1.0).abs() < 0.1, "{} s planned", plan.seconds);
+        }
+    }
+    let mut options = Options::default();
+    for wrong in ["10", "0MB/s", "fast", "-1MB/s"] {
+        assert!(options.parse(&SOURCE_RATE, &[wrong.to_string()]).is_err(), "{wrong}");
     }
 }
