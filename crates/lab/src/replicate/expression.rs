@@ -5,6 +5,11 @@
 //! `published/figures`, or `EXPERIMENT:METRIC`. A `*` in the entry of a path stands for every entry
 //! that has the figure: the expression is then computed for each, matched by entry, and a function
 //! such as `max( )` reduces the list. All values are in the units of records.
+//!
+//! Evaluators such as evalexpr or exmex have neither lists that are matched by entry nor names with
+//! `/`, `*` and `-`; a parser library would replace the last 80 lines only.
+
+use std::ops::{Add, Div, Mul, Sub};
 
 use serde::Deserialize;
 
@@ -35,40 +40,38 @@ enum Node {
     Binary(Operator, Box<Node>, Box<Node>),
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-}
+type Operator = fn(f64, f64) -> f64;
+
+const SUM_OPERATORS: [(&str, Operator); 2] = [("+", Add::add), ("-", Sub::sub)];
+const PRODUCT_OPERATORS: [(&str, Operator); 2] = [("*", Mul::mul), ("/", Div::div)];
 
 #[derive(Clone, Copy, Debug)]
 enum NamedFunction {
-    Least,
-    Most,
-    Mean,
-    Sum,
-    Count,
-    /// The largest value divided by the smallest.
-    Spread,
-    Absolute,
-    Round,
-    /// The value without its fraction.
-    Floor,
+    /// Of each value.
+    Each(fn(f64) -> f64),
+    /// Of a list that is not empty.
+    All(fn(&[f64]) -> f64),
 }
 
 const FUNCTIONS: [(&str, NamedFunction); 9] = [
-    ("min", NamedFunction::Least),
-    ("max", NamedFunction::Most),
-    ("mean", NamedFunction::Mean),
-    ("sum", NamedFunction::Sum),
-    ("count", NamedFunction::Count),
-    ("spread", NamedFunction::Spread),
-    ("abs", NamedFunction::Absolute),
-    ("round", NamedFunction::Round),
-    ("floor", NamedFunction::Floor),
+    ("min", NamedFunction::All(least)),
+    ("max", NamedFunction::All(most)),
+    ("mean", NamedFunction::All(|values| values.iter().sum::<f64>() / values.len() as f64)),
+    ("sum", NamedFunction::All(|values| values.iter().sum())),
+    ("count", NamedFunction::All(|values| values.len() as f64)),
+    ("spread", NamedFunction::All(|values| most(values) / least(values))),
+    ("abs", NamedFunction::Each(f64::abs)),
+    ("round", NamedFunction::Each(libm::round)),
+    ("floor", NamedFunction::Each(libm::floor)),
 ];
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
 
 /// What an expression is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,12 +81,8 @@ pub enum Ground {
     Arithmetic,
 }
 
-/// One value, or a value for each matched entry.
-#[derive(Clone, Debug)]
-enum Values {
-    One(f64),
-    Each(Vec<(String, f64)>),
-}
+/// A value for each matched entry; a single value has the entry ``.
+type Values = Vec<(String, f64)>;
 
 /// Finds the value of a metric in the record of an experiment.
 pub(super) type Recorded<'a> = dyn Fn(&str, &str) -> Option<f64> + 'a;
@@ -131,9 +130,9 @@ impl Expression {
 
     /// Its value; `None` if a figure is missing, or if a list was not reduced.
     pub(super) fn value(&self, recorded: &Recorded<'_>) -> Option<f64> {
-        match self.root.values(recorded)? {
-            Values::One(value) => Some(value).filter(|value| value.is_finite()),
-            Values::Each(_) => None,
+        match self.root.values(recorded)?.as_slice() {
+            [(entry, value)] if entry.is_empty() => Some(*value).filter(|value| value.is_finite()),
+            _ => None,
         }
     }
 }
@@ -153,19 +152,23 @@ impl Node {
 
     fn values(&self, recorded: &Recorded<'_>) -> Option<Values> {
         match self {
-            Node::Constant(value) => Some(Values::One(*value)),
+            Node::Constant(value) => Some(single(*value)),
             Node::Printed(path) => printed(path),
-            Node::Recorded { experiment, metric } => recorded(experiment, metric).map(Values::One),
+            Node::Recorded { experiment, metric } => recorded(experiment, metric).map(single),
             Node::Call(function, inner) => {
                 let inner: Option<Vec<Values>> =
                     inner.iter().map(|node| node.values(recorded)).collect();
                 function.apply(inner?)
             }
             Node::Binary(operator, left, right) => {
-                Some(left.values(recorded)?.with(right.values(recorded)?, *operator))
+                Some(combined(&left.values(recorded)?, &right.values(recorded)?, *operator))
             }
         }
     }
+}
+
+fn single(value: f64) -> Values {
+    vec![(String::new(), value)]
 }
 
 /// The figures at a path, in the record's unit: the middle of a printed range, or its end at
@@ -175,7 +178,6 @@ fn printed(path: &str) -> Option<Values> {
         Some((path, end @ ("low" | "high"))) => (path, end),
         _ => (path, ""),
     };
-    let figures = published::figures(path)?;
     let value = |figure: &ParsedFigure| {
         let high = figure.to.unwrap_or(figure.value);
         let printed_value = match end {
@@ -185,90 +187,41 @@ fn printed(path: &str) -> Option<Values> {
         };
         printed_value * figure.scale().1
     };
-    if path.contains('*') {
-        let values = figures.iter().map(|(entry, figure)| (entry.clone(), value(figure)));
-        Some(Values::Each(values.collect()))
-    } else {
-        figures.first().map(|(_, figure)| Values::One(value(figure)))
-    }
+    let is_list = path.contains('*');
+    let figures = published::figures(path)?.into_iter();
+    let values = figures.map(|(entry, figure)| {
+        let value = value(&figure);
+        (if is_list { entry } else { String::new() }, value)
+    });
+    Some(values.collect())
 }
 
-impl Values {
-    /// Combines two values; lists are matched by entry, and entries of only one are dropped.
-    fn with(self, other: Values, operator: Operator) -> Values {
-        use Values::{Each, One};
-        match (self, other) {
-            (One(left), One(right)) => One(operator.apply(left, right)),
-            (Each(left), One(right)) => {
-                Each(left.into_iter().map(|(key, l)| (key, operator.apply(l, right))).collect())
-            }
-            (One(left), Each(right)) => {
-                Each(right.into_iter().map(|(key, r)| (key, operator.apply(left, r))).collect())
-            }
-            (Each(left), Each(right)) => {
-                let pairs = left.into_iter().filter_map(|(key, l)| {
-                    let (_, r) = right.iter().find(|(other, _)| *other == key)?;
-                    Some((key, operator.apply(l, *r)))
-                });
-                Each(pairs.collect())
-            }
-        }
-    }
-
-    fn numbers(self) -> Vec<f64> {
-        match self {
-            Values::One(value) => vec![value],
-            Values::Each(values) => values.into_iter().map(|(_, value)| value).collect(),
-        }
-    }
-
-    fn map(self, change: fn(f64) -> f64) -> Values {
-        match self {
-            Values::One(value) => Values::One(change(value)),
-            Values::Each(values) => {
-                Values::Each(values.into_iter().map(|(key, value)| (key, change(value))).collect())
-            }
-        }
-    }
-}
-
-impl Operator {
-    fn apply(self, left: f64, right: f64) -> f64 {
-        match self {
-            Operator::Add => left + right,
-            Operator::Subtract => left - right,
-            Operator::Multiply => left * right,
-            Operator::Divide => left / right,
-        }
-    }
+/// Combines values. Lists are matched by entry, entries of only one are dropped, and a single value
+/// goes with each entry.
+fn combined(left: &Values, right: &Values, operator: Operator) -> Values {
+    let pairs = left.iter().flat_map(|l| right.iter().map(move |r| (l, r)));
+    let matched = pairs.filter(|((l, _), (r, _))| l.is_empty() || r.is_empty() || l == r);
+    matched
+        .map(|((l, left), (r, right))| {
+            let entry = if l.is_empty() { r } else { l };
+            (entry.clone(), operator(*left, *right))
+        })
+        .collect()
 }
 
 impl NamedFunction {
     fn apply(self, mut inner: Vec<Values>) -> Option<Values> {
-        let change: fn(f64) -> f64 = match self {
-            NamedFunction::Absolute => f64::abs,
-            NamedFunction::Round => libm::round,
-            NamedFunction::Floor => libm::floor,
-            _ => return self.reduce(inner.into_iter().flat_map(Values::numbers).collect()),
-        };
-        let value = inner.pop().filter(|_| inner.is_empty())?;
-        Some(value.map(change))
-    }
-
-    /// The value of a non-empty list.
-    fn reduce(self, numbers: Vec<f64>) -> Option<Values> {
-        let least = numbers.iter().copied().reduce(f64::min)?;
-        let most = numbers.iter().copied().fold(least, f64::max);
-        let (sum, count) = (numbers.iter().sum::<f64>(), numbers.len() as f64);
-        Some(Values::One(match self {
-            NamedFunction::Least => least,
-            NamedFunction::Most => most,
-            NamedFunction::Mean => sum / count,
-            NamedFunction::Sum => sum,
-            NamedFunction::Count => count,
-            NamedFunction::Spread => most / least,
-            NamedFunction::Absolute | NamedFunction::Round | NamedFunction::Floor => return None,
-        }))
+        match self {
+            NamedFunction::Each(change) => {
+                let values = inner.pop().filter(|_| inner.is_empty())?;
+                Some(values.into_iter().map(|(entry, value)| (entry, change(value))).collect())
+            }
+            NamedFunction::All(reduce) => {
+                let values: Vec<f64> =
+                    inner.into_iter().flatten().map(|(_, value)| value).collect();
+                if values.is_empty() { None } else { Some(single(reduce(&values))) }
+            }
+        }
     }
 }
 
@@ -285,8 +238,7 @@ impl<'w> Parser<'w> {
             return Err("nested too deeply".to_string());
         }
         let mut node = self.product()?;
-        while let Some(operator) = self.operator(&[("+", Operator::Add), ("-", Operator::Subtract)])
-        {
+        while let Some(operator) = self.operator(&SUM_OPERATORS) {
             node = Node::Binary(operator, Box::new(node), Box::new(self.product()?));
         }
         self.depth -= 1;
@@ -294,9 +246,8 @@ impl<'w> Parser<'w> {
     }
 
     fn product(&mut self) -> Result<Node, String> {
-        let operators = [("*", Operator::Multiply), ("/", Operator::Divide)];
         let mut node = self.single()?;
-        while let Some(operator) = self.operator(&operators) {
+        while let Some(operator) = self.operator(&PRODUCT_OPERATORS) {
             node = Node::Binary(operator, Box::new(node), Box::new(self.single()?));
         }
         Ok(node)
