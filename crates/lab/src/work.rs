@@ -106,7 +106,15 @@ pub(crate) static REPLICATE: MethodInfo = MethodInfo {
     writes: "the bytes of the steps",
     metrics: &[
         &methods::STEP_METRICS,
-        &[MetricInfo::new("{step}.time", Unit::Nanoseconds, "time to discard everything")],
+        &[
+            MetricInfo::new("{step}.time", Unit::Nanoseconds, "time to discard everything"),
+            MetricInfo::new(
+                "{step}.flash-written",
+                Unit::Bytes,
+                "bytes that flash programmed during the step for any reason",
+            ),
+            MetricInfo::new("{step}.temperature", Unit::Celsius, "of the drive, after the step"),
+        ],
     ],
     ..MethodInfo::EMPTY
 };

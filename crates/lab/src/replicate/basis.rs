@@ -8,17 +8,20 @@
 
 use model::FigureLine;
 
-use super::document::{Basis, PublishedFigure};
+use super::document::{Basis, Experiment, PublishedFigure};
 use super::time_series::Reading;
 use crate::published::{self, ParsedFigure, Printed, is_path};
 use crate::virtual_drive;
 
-/// The basis of a figure on the virtual drive `sim:NAME?...`.
-pub(super) fn basis(figure: &PublishedFigure, target: &str) -> Basis {
+/// The basis of a figure of an experiment on a virtual drive.
+pub(super) fn basis(figure: &PublishedFigure, experiment: &Experiment) -> Basis {
     if let Some(basis) = figure.basis {
         return basis;
     }
-    let Ok(spec) = virtual_drive::named(target) else { return Basis::Predicted };
+    if experiment.fitted.iter().any(|path| is_path_of(path, figure)) {
+        return Basis::Fitted;
+    }
+    let Ok(spec) = virtual_drive::named(&experiment.target()) else { return Basis::Predicted };
     let lines = spec.figures();
     let cited = |from: &str| lines.iter().filter(|l| l.from == from).any(|l| cites(l, figure));
     let mut fitted = lines.iter().filter(|line| line.from == "fitted");
@@ -146,16 +149,16 @@ fn with_ranges(source: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document;
+    use super::super::document::{self, Document};
     use super::*;
+
+    fn basis_in(document: &Document, figure: &PublishedFigure) -> Basis {
+        basis(figure, document.experiment(&figure.experiment).expect("its experiment"))
+    }
 
     fn counts(name: &str) -> Vec<(Basis, usize)> {
         let document = document::document(name).expect("there");
-        let of = |figure: &PublishedFigure| {
-            let found = document.experiments.iter().find(|e| e.id == figure.experiment);
-            super::basis(figure, &found.expect("its experiment").target())
-        };
-        let all: Vec<Basis> = document.figures.iter().map(of).collect();
+        let all: Vec<Basis> = document.figures.iter().map(|f| basis_in(&document, f)).collect();
         let count = |basis| (basis, all.iter().filter(|b| **b == basis).count());
         Basis::ALL.map(count).to_vec()
     }
@@ -184,8 +187,8 @@ mod tests {
         let document = document::document("fills").expect("there");
         let of = |figure: &&PublishedFigure| figure.experiment == "crucial-p2-500-qlc";
         let figures: Vec<&PublishedFigure> = document.figures.iter().filter(of).collect();
-        let target = "sim:crucial-p2-500-qlc";
-        let fitted = figures.iter().filter(|f| super::basis(f, target) == Basis::Fitted).count();
+        let bases = figures.iter().map(|figure| basis_in(&document, figure));
+        let fitted = bases.filter(|basis| *basis == Basis::Fitted).count();
         assert!(fitted > 0, "{fitted} of {}", figures.len());
     }
 
@@ -258,8 +261,7 @@ mod tests {
         for name in ["000", "004"] {
             let document = document::document(name).expect("there");
             for figure in document.figures.iter().filter(|f| f.of.is_some()) {
-                let experiment = document.experiments.iter().find(|e| e.id == figure.experiment);
-                let target = experiment.expect("its experiment").target();
+                let target = document.experiment(&figure.experiment).expect("there").target();
                 let lines = virtual_drive::named(&target).expect("a preset").figures();
                 let fitted = lines.iter().filter(|line| line.from == "fitted");
                 let paths = fitted.flat_map(|line| line.source.split([' ', ',', ';', ':']));
@@ -272,7 +274,7 @@ mod tests {
                 });
                 if is_cited {
                     count += 1;
-                    assert_eq!(super::basis(figure, &target), Basis::Fitted, "{}", figure.what);
+                    assert_eq!(basis_in(&document, figure), Basis::Fitted, "{}", figure.what);
                 }
             }
         }
@@ -286,9 +288,7 @@ mod tests {
         let fitted = |name: &str, what: &str| {
             let document = document::document(name).expect("there");
             let figure = document.figures.iter().find(|f| f.what == what).expect(what);
-            let experiment = document.experiments.iter().find(|e| e.id == figure.experiment);
-            let target = experiment.expect("its experiment").target();
-            assert_eq!(super::basis(figure, &target), Basis::Fitted, "{name}: {what}");
+            assert_eq!(basis_in(&document, figure), Basis::Fitted, "{name}: {what}");
         };
         fitted("000", "NVMe over USB 2, 4 KiB read of 80/20");
         fitted("000", "NVMe over USB 2, 4 KiB write of 80/20");

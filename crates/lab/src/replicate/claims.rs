@@ -6,6 +6,7 @@
 
 use serde::Deserialize;
 
+use super::document::Basis;
 use super::expression::Expression;
 use super::time_series::Reading;
 use super::unit::Unit;
@@ -48,6 +49,8 @@ pub struct Claim {
     pub because: Option<String>,
     /// What limits the result of a claim that is shown.
     pub note: Option<String>,
+    /// The basis of a value, if a parameter was fitted to it or states it.
+    pub basis: Option<Basis>,
 }
 
 /// What shows a claim.
@@ -94,13 +97,17 @@ struct WrittenClaim {
     cannot: Option<String>,
     because: Option<String>,
     note: Option<String>,
+    basis: Option<Basis>,
 }
 
 impl TryFrom<WrittenClaim> for Claim {
     type Error = String;
 
     fn try_from(written: WrittenClaim) -> Result<Claim, String> {
-        let WrittenClaim { says, row, at_least, at_most, because, note, .. } = written;
+        let WrittenClaim { says, row, at_least, at_most, because, note, basis, .. } = written;
+        if basis.is_some() && written.value.is_none() {
+            return Err(format!("{says}: only a value has a basis of its own"));
+        }
         let experiment = match (written.figures, written.value, written.cannot) {
             (Some(names), None, None) if !names.is_empty() => ClaimExperiment::Figures(names),
             (None, Some(value), None) => {
@@ -113,7 +120,7 @@ impl TryFrom<WrittenClaim> for Claim {
             (None, None, Some(reason)) => ClaimExperiment::Cannot(reason),
             _ => return Err(format!("{says}: exactly one of figures, value and cannot")),
         };
-        Ok(Claim { says, row, experiment, because, note })
+        Ok(Claim { says, row, experiment, because, note, basis })
     }
 }
 
@@ -205,7 +212,7 @@ mod tests {
             ExperimentStep::Io { name, .. } | ExperimentStep::Partition { name, .. } => {
                 name == step
             }
-            ExperimentStep::Discard { discard } => discard == step,
+            ExperimentStep::Discard { discard, .. } => discard == step,
             ExperimentStep::Idle { .. } => false,
         });
         assert!(is_step, "{experiment} has no step '{step}'");
@@ -220,6 +227,7 @@ mod tests {
             "value = '1 / 2'",
             "figures = []",
             "cannot = 'why'\nvalue = '1'\nat-most = 1",
+            "cannot = 'why'\nbasis = 'fitted'",
             "value = '1 +'\nat-most = 1",
         ] {
             assert!(claim(text).is_err(), "{text}");

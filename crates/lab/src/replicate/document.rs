@@ -93,9 +93,14 @@ pub struct Experiment {
     pub drive: String,
     /// The method to run; without one, the experiment has steps.
     pub method: Option<String>,
-    /// Options that the method declares, as on the command line.
+    /// Options that the method declares, as on the command line, and `size`.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
+    /// Paths in `published/figures` of the figures that overrides of the drive were fitted to.
+    #[serde(default)]
+    pub fitted: Vec<String>,
+    /// The source of overrides that were not fitted.
+    pub assumed: Option<String>,
     #[serde(default)]
     pub steps: Vec<ExperimentStep>,
 }
@@ -110,10 +115,12 @@ pub enum ExperimentStep {
         /// Its options.
         io: String,
     },
-    /// A discard of the whole drive; its duration is the metric `NAME.time`.
+    /// A discard of the whole drive, or of its first bytes; its duration is the metric `NAME.time`.
     Discard {
         /// Name of the step.
         discard: String,
+        /// The number of bytes, such as `2GB`.
+        size: Option<String>,
     },
     /// A partition table brought into the order of the drive, with a file system on each partition,
     /// whose capacity is the metric `NAME.PURPOSE`.
@@ -181,8 +188,20 @@ pub struct PublishedFigure {
     pub of: Option<String>,
     /// Why the model cannot match it, if known.
     pub reason: Option<String>,
+    /// An experiment that shows the reason.
+    pub lift: Option<Lift>,
     /// Its basis, if a step of the experiment rather than the drive was fitted to it.
     pub basis: Option<Basis>,
+}
+
+/// The experiment of a missed figure with one parameter changed: if the figure is met then, this
+/// parameter is the difference.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lift {
+    /// The parameter and its value, in words.
+    pub with: String,
+    pub experiment: String,
 }
 
 /// A figure of another experiment, used as the divisor.
@@ -215,6 +234,7 @@ struct Written {
     bound: Option<Bound>,
     source: Option<String>,
     reason: Option<String>,
+    lift: Option<Lift>,
     basis: Option<Basis>,
 }
 
@@ -222,7 +242,7 @@ impl TryFrom<Written> for PublishedFigure {
     type Error = String;
 
     fn try_from(written: Written) -> std::result::Result<PublishedFigure, String> {
-        let Written { what, experiment, read, over, tolerance, reason, basis, .. } = written;
+        let Written { what, experiment, read, over, tolerance, reason, lift, basis, .. } = written;
         let (published, to, unit, bound, source) = match &written.of {
             Some(path) => figure_at(path, written.rounded)?,
             None => {
@@ -248,6 +268,7 @@ impl TryFrom<Written> for PublishedFigure {
             source,
             of,
             reason,
+            lift,
             basis,
         })
     }
@@ -304,6 +325,13 @@ pub enum Chart {
     },
 }
 
+impl Document {
+    /// The experiment with this name.
+    pub fn experiment(&self, id: &str) -> Option<&Experiment> {
+        self.experiments.iter().find(|experiment| experiment.id == id)
+    }
+}
+
 /// The names of all documents.
 pub fn names() -> impl Iterator<Item = &'static str> {
     DOCUMENTS.iter().map(|(name, _)| *name)
@@ -344,8 +372,8 @@ mod tests {
         for name in names() {
             let document = document(name).unwrap_or_else(|e| panic!("{}", e));
             for figure in &document.figures {
-                let found = document.experiments.iter().find(|e| e.id == figure.experiment);
-                let experiment = found.unwrap_or_else(|| panic!("{name}: {figure:?}"));
+                let experiment = document.experiment(&figure.experiment);
+                let experiment = experiment.unwrap_or_else(|| panic!("{name}: {figure:?}"));
                 let steps = match &figure.read {
                     Reading::Metric(metric) => vec![metric.split('.').next().unwrap_or("")],
                     Reading::TimeSeries { series, .. } => vec![series.as_str()],
@@ -358,15 +386,41 @@ mod tests {
                     let known = experiment.steps.iter().any(|s| match s {
                         ExperimentStep::Io { name, .. }
                         | ExperimentStep::Partition { name, .. }
-                        | ExperimentStep::Discard { discard: name } => name == step,
+                        | ExperimentStep::Discard { discard: name, .. } => name == step,
                         ExperimentStep::Idle { .. } => false,
                     });
                     assert!(known, "{name}: {} reads '{step}'", figure.what);
                 }
                 assert!(figure.bound.is_some() || figure.tolerance > 0.0, "{}", figure.what);
                 let other = figure.over.as_ref().map(|over| &over.experiment);
-                let known = |id: &String| document.experiments.iter().any(|e| e.id == *id);
-                assert!(other.is_none_or(known), "{name}: {figure:?}");
+                let lifted = figure.lift.as_ref().map(|lift| &lift.experiment);
+                for id in other.into_iter().chain(lifted) {
+                    assert!(document.experiment(id).is_some(), "{name}: {figure:?}");
+                }
+                assert!(figure.lift.is_none() || figure.reason.is_some(), "{name}: {figure:?}");
+            }
+        }
+    }
+
+    /// A named host and a preset have the sources of their values. So must an override.
+    #[test]
+    fn every_override_of_an_experiment_has_a_source() {
+        for name in names() {
+            let document = document(name).unwrap_or_else(|e| panic!("{}", e));
+            for experiment in &document.experiments {
+                let (_, overrides) = experiment.drive.split_once('?').unwrap_or_default();
+                let is_own = |words: &&str| {
+                    !words.is_empty()
+                        && words
+                            .strip_prefix("host=")
+                            .is_none_or(|host| host.parse::<f64>().is_ok())
+                };
+                let own: Vec<&str> = overrides.split('&').filter(is_own).collect();
+                let is_sourced = experiment.assumed.is_some() || !experiment.fitted.is_empty();
+                assert_eq!(!own.is_empty(), is_sourced, "{name}, {}: {own:?}", experiment.id);
+                for path in &experiment.fitted {
+                    published::figure(path).unwrap_or_else(|e| panic!("{name}: {e}"));
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Runs an experiment on its virtual drive: the steps in order, with one record for all of them.
 
-use record::{Metric, Unit};
+use record::{Health, Metric, Unit};
 use rig::{BlockWay, Preparation, TargetInfo};
 use script::{Bulk, Options, Outcome, Session};
 use workload::{Region, Workload, units};
@@ -21,11 +21,14 @@ impl Experiment {
 
     /// The options of its method. Fails if the method does not declare an option.
     pub fn options(&self) -> Result<Options> {
-        let typed = self.options.iter().map(|(name, words)| {
+        let size = self.options.get("size").map(|text| units::parse_bytes(text)).transpose();
+        let size = size.map_err(|e| LabError::usage(format!("experiment {}: {e}", self.id)))?;
+        let declared = self.options.iter().filter(|(name, _)| *name != "size");
+        let typed = declared.map(|(name, words)| {
             (name.clone(), words.split_whitespace().map(str::to_string).collect())
         });
         let typed: Vec<_> = typed.collect();
-        work::options(self.method.as_slice(), &typed, Options::default())
+        work::options(self.method.as_slice(), &typed, Options { size, ..Options::default() })
     }
 }
 
@@ -69,8 +72,10 @@ impl Steps<'_> {
                 let time = units::parse_duration(idle).map_err(LabError::usage)?;
                 session.rest("idle", time.as_secs_f64())?;
             }
-            ExperimentStep::Discard { discard } => {
-                let region = Region::first(session.target().bytes);
+            ExperimentStep::Discard { discard, size } => {
+                let size = size.as_deref().map(units::parse_bytes).transpose();
+                let bytes = size.map_err(LabError::usage)?.unwrap_or(u64::MAX);
+                let region = Region::first(bytes.min(session.target().bytes));
                 let discarded = session.prepare(discard, Preparation::Discard { region })?;
                 let (name, ns) = (format!("{discard}.time"), discarded.elapsed_ns as f64);
                 session.put_metric(Metric::single(name, Unit::Nanoseconds, ns));
@@ -93,9 +98,14 @@ impl Steps<'_> {
             }
             ExperimentStep::Io { name, io } => {
                 let workload = self.workload(name, io, session.target())?;
+                let before = session.health();
                 let (part, ended) = session.apart(|part| methods::by_hand(part, &workload));
                 add(name, part, session.outcome_mut());
                 ended?;
+                let after = session.health();
+                for metric in before.zip(after).iter().flat_map(|(a, b)| health(name, a, b)) {
+                    session.put_metric(metric);
+                }
             }
         }
         Ok(())
@@ -108,6 +118,21 @@ impl Steps<'_> {
         })?;
         Ok(Workload { name: name.to_string(), ..io.workload(info)? })
     }
+}
+
+/// What the drive's own counters say about a step: `NAME.flash-written`, bytes programmed for any
+/// reason, and `NAME.temperature` at its end.
+fn health(step: &str, before: &Health, after: &Health) -> impl Iterator<Item = Metric> {
+    let programmed = before.flash_written_bytes.zip(after.flash_written_bytes);
+    let programmed = programmed.map(|(before, after)| after.saturating_sub(before) as f64);
+    let metrics = [
+        ("flash-written", Unit::Bytes, programmed),
+        ("temperature", Unit::Celsius, after.temperature_c),
+    ];
+    let names = step.to_string();
+    metrics.into_iter().filter_map(move |(name, unit, value)| {
+        Some(Metric::single(format!("{names}.{name}"), unit, value?))
+    })
 }
 
 /// Adds the outcome of a step, with the step's name as a prefix of its metrics.

@@ -44,12 +44,21 @@ pub struct JudgedClaim<'a> {
     pub claim: &'a Claim,
     pub state: ClaimState,
     pub ground: ClaimGround,
+    /// Of a claim shown by virtual drives: predicted if any of its figures is.
+    pub basis: Option<Basis>,
     /// The value in its unit, if the claim has one and it could be computed.
     pub value: Option<f64>,
     /// The figures that show the claim.
     pub figures: Vec<&'a Compared>,
     /// Why it differs, or cannot be reproduced; empty for the others.
     pub reasons: Vec<&'a str>,
+}
+
+impl JudgedClaim<'_> {
+    /// Whether it is reproduced only because parameters were fitted to it.
+    pub fn is_fitted(&self) -> bool {
+        self.state == ClaimState::Reproduced && self.basis == Some(Basis::Fitted)
+    }
 }
 
 /// A place and its claims.
@@ -103,8 +112,9 @@ impl<'a> Judge<'a, '_> {
         let mut reasons: Vec<&str> = misses.filter_map(|f| f.reason.as_deref()).collect();
         reasons.dedup();
         let reasons = if is_shown == Some(false) { because(claim, reasons) } else { Vec::new() };
+        let basis = Basis::ALL.into_iter().find(|b| figures.iter().any(|f| f.basis == *b));
         let not_run = unjudged(claim, ClaimGround::VirtualDrive);
-        JudgedClaim { state: state(is_shown), figures, reasons, ..not_run }
+        JudgedClaim { state: state(is_shown), basis, figures, reasons, ..not_run }
     }
 
     fn by_value(&self, claim: &'a Claim, shown: &ClaimValue) -> JudgedClaim<'a> {
@@ -126,13 +136,16 @@ impl<'a> Judge<'a, '_> {
                 && shown.at_most.is_none_or(|limit| value <= limit)
         });
         let reasons = if is_shown { Vec::new() } else { because(claim, Vec::new()) };
-        JudgedClaim { state: state(Some(is_shown)), value, reasons, ..not_run }
+        let basis = claim.basis.unwrap_or(Basis::Predicted);
+        let basis = Some(basis).filter(|_| ground == ClaimGround::VirtualDrive);
+        JudgedClaim { state: state(Some(is_shown)), basis, value, reasons, ..not_run }
     }
 }
 
 fn unjudged(claim: &Claim, ground: ClaimGround) -> JudgedClaim<'_> {
     let (figures, reasons) = (Vec::new(), Vec::new());
-    JudgedClaim { claim, state: ClaimState::NotRun, ground, value: None, figures, reasons }
+    let state = ClaimState::NotRun;
+    JudgedClaim { claim, state, ground, basis: None, value: None, figures, reasons }
 }
 
 fn state(is_shown: Option<bool>) -> ClaimState {
@@ -167,6 +180,8 @@ fn read<'a>(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ClaimCounts {
     pub reproduced: usize,
+    /// Of these, claims that parameters were fitted to: the model is able to, and no more is shown.
+    pub fitted: usize,
     pub differs: usize,
     pub cannot: usize,
     pub not_run: usize,
@@ -183,6 +198,7 @@ impl ClaimCounts {
                 ClaimState::NotRun => &mut counts.not_run,
             };
             *count += 1;
+            counts.fitted += usize::from(claim.is_fitted());
         }
         counts
     }
@@ -204,7 +220,7 @@ pub fn json(places: &[JudgedPlace<'_>]) -> Value {
 }
 
 fn claim_json(judged: &JudgedClaim<'_>) -> Value {
-    let JudgedClaim { claim, state, ground, value, reasons, .. } = judged;
+    let JudgedClaim { claim, state, ground, basis, value, reasons, .. } = judged;
     let experiment = match &claim.experiment {
         ClaimExperiment::Figures(_) => {
             let figures = judged
@@ -227,6 +243,7 @@ fn claim_json(judged: &JudgedClaim<'_>) -> Value {
         "row": claim.row,
         "state": state,
         "ground": ground,
+        "basis": basis,
         "experiment": experiment,
         "because": reasons,
         "note": claim.note,
@@ -284,7 +301,7 @@ mod tests {
         assert!(claims[0].value.is_some_and(|value| (value - 3.43).abs() < 0.01));
         let reasons: Vec<_> = claims.iter().map(|claim| claim.reasons.clone()).collect();
         assert_eq!(reasons, [vec![], vec!["it does not"], vec![], vec!["it is elsewhere"]]);
-        let counts = ClaimCounts { reproduced: 1, differs: 1, cannot: 1, not_run: 1 };
+        let counts = ClaimCounts { reproduced: 1, fitted: 0, differs: 1, cannot: 1, not_run: 1 };
         assert_eq!(ClaimCounts::new(&places), counts);
     }
 

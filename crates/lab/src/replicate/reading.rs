@@ -4,9 +4,10 @@ use record::Run;
 use serde::Serialize;
 
 use super::basis::basis;
-use super::document::{Basis, Bound, PublishedFigure};
+use super::document::{Basis, Bound, Experiment, PublishedFigure};
 use super::time_series::read;
 use super::unit::Unit;
+use super::view::number;
 
 /// A published figure and its replication.
 #[derive(Debug, Serialize)]
@@ -39,7 +40,7 @@ pub struct Compared {
     pub basis: Basis,
     /// Its place in the document, or another source.
     pub source: String,
-    /// Why the model cannot match it, if known.
+    /// Why the model cannot match it, if known, with the result of the experiment that shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -48,39 +49,57 @@ pub struct Compared {
 /// one is missing.
 pub fn compare<'a>(
     figure: &PublishedFigure,
+    experiment: &Experiment,
     run_of: impl Fn(&str) -> Option<&'a Run>,
 ) -> Option<Compared> {
     let run = run_of(&figure.experiment)?;
-    let measured = match &figure.over {
-        None => read(&figure.read, run),
-        Some(over) => {
-            let divisor = read(&over.read, run_of(&over.experiment)?);
-            read(&figure.read, run).zip(divisor).map(|(above, divisor)| above / divisor)
-        }
+    let divisor = match &figure.over {
+        None => Some(1.0),
+        Some(over) => read(&over.read, run_of(&over.experiment)?),
     };
-    let measured = measured.map(|value| value / figure.unit.name_and_scale().1);
-    let difference = measured.map(|measured| difference(measured, figure.published, figure.to));
-    let is_met = difference.is_some_and(|difference| match figure.bound {
-        Some(Bound::AtLeast) => difference >= -figure.tolerance,
-        Some(Bound::AtMost) => difference <= figure.tolerance,
-        None => difference.abs() <= figure.tolerance,
+    let measured = |run: &Run| {
+        let value = read(&figure.read, run)? / divisor?;
+        Some(value / figure.unit.name_and_scale().1)
+    };
+    let here = measured(run);
+    let lifted = figure.lift.as_ref().and_then(|lift| {
+        let value = measured(run_of(&lift.experiment)?)?;
+        Some(lifted(figure, &lift.with, value))
     });
+    let reason = figure.reason.iter().cloned().chain(lifted).collect::<Vec<_>>().join("; ");
     Some(Compared {
         what: figure.what.clone(),
         experiment: figure.experiment.clone(),
         run: run.number,
         published: figure.published,
         published_to: figure.to,
-        here: measured,
+        here,
         unit: figure.unit,
-        difference,
+        difference: here.map(|here| difference(here, figure.published, figure.to)),
         tolerance: figure.tolerance,
         bound: figure.bound,
-        met: is_met,
-        basis: basis(figure, &run.target.spec),
+        met: here.is_some_and(|here| is_met(figure, here)),
+        basis: basis(figure, experiment),
         source: figure.source.clone(),
-        reason: figure.reason.clone(),
+        reason: Some(reason).filter(|reason| !reason.is_empty()),
     })
+}
+
+/// Whether a value in the figure's unit is within its tolerance.
+fn is_met(figure: &PublishedFigure, here: f64) -> bool {
+    let difference = difference(here, figure.published, figure.to);
+    match figure.bound {
+        Some(Bound::AtLeast) => difference >= -figure.tolerance,
+        Some(Bound::AtMost) => difference <= figure.tolerance,
+        None => difference.abs() <= figure.tolerance,
+    }
+}
+
+/// `with a mapping unit of 32 KiB it is 4.6 MB/s, within the tolerance`
+fn lifted(figure: &PublishedFigure, with: &str, value: f64) -> String {
+    let unit = figure.unit.name_and_scale().0;
+    let place = if is_met(figure, value) { "within" } else { "still outside" };
+    format!("with {with} it is {} {unit}, {place} the tolerance", number(value))
 }
 
 /// The relative difference of a figure from a published one, or from the nearer end of a range.

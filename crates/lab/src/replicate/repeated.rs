@@ -31,10 +31,10 @@ impl<'a> Repeated<'a> {
     /// Compares the document's figures with those of its experiments. `name` is the document's
     /// name.
     pub fn new(name: &'a str, document: &'a Document, done: &'a [Done]) -> Repeated<'a> {
-        let figures = document
-            .figures
-            .iter()
-            .filter_map(|figure| compare(figure, |name: &str| run_of(done, name)));
+        let figures = document.figures.iter().filter_map(|figure| {
+            let experiment = document.experiment(&figure.experiment)?;
+            compare(figure, experiment, |name: &str| run_of(done, name))
+        });
         Repeated { name, document, done, figures: figures.collect() }
     }
 

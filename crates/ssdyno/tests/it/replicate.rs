@@ -115,12 +115,13 @@ fn document_002_shows_its_headline_and_the_hidden_difference() {
 fn claims_are_shown_by_place_with_their_state() {
     let place = tempfile::tempdir().expect("a directory");
     let page = place.path().join("page.html");
-    let html = format!("--html={}", page.display());
-    let output = replicate(place.path(), &["001", "--claims", "--only", "970-evo-plus-a53", &html]);
+    let html = page.display().to_string();
+    let words = ["001", "--claims", "--only", "970-evo-plus-blocks", "--html", &html];
+    let output = replicate(place.path(), &words);
     assert_eq!(output.status.code(), Some(0), "no claim differs: {output:?}");
     let text = String::from_utf8_lossy(&output.stdout);
-    let smaller = text.split("Smaller blocks are not").nth(1).expect("a claim of paragraph 2");
-    assert!(smaller.lines().nth(1).expect("its state").contains("reproduced"), "{text}");
+    let blocks = text.split("Blocks of 64 KiB are").nth(1).expect("a claim of paragraph 2");
+    assert!(blocks.lines().nth(1).expect("its state").contains("reproduced"), "{text}");
     for part in ["paragraph 13: ", "none: ", "not run", "cannot be reproduced here, because"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -160,6 +161,12 @@ id = "stick"
 drive = "usb-16k"
 steps = [{ name = "read", io = "--rw read --bs 16k --size 4MiB --coverage 1" }]
 
+[[experiment]]
+id = "at-once"
+drive = "usb-16k?turnaround=0"
+assumed = "the most that the link carries"
+steps = [{ name = "read", io = "--rw read --bs 16k --size 4MiB --coverage 1" }]
+
 [[figure]]
 what = "stick, read"
 experiment = "stick"
@@ -169,6 +176,7 @@ unit = "MB/s"
 tolerance = 0.1
 source = "the box"
 reason = "the box is wrong"
+lift = { with = "no turn-around", experiment = "at-once" }
 "#;
 
 #[test]
@@ -181,7 +189,8 @@ fn a_missed_figure_is_named_with_its_reason_and_sets_the_exit_code() {
     let text = String::from_utf8_lossy(&output.stdout);
     let row = text.lines().find(|l| l.starts_with("stick, read")).expect("a row");
     assert!(row.contains("64") && row.contains("MISSED"), "{row}");
-    assert!(text.contains("stick, read: the box is wrong"), "{text}");
+    assert!(text.contains("stick, read: the box is wrong; with no turn-around it is "), "{text}");
+    assert!(text.contains("MB/s, still outside the tolerance"), "{text}");
     assert!(text.contains("0 of 1 figures are within"), "{text}");
 }
 
