@@ -105,7 +105,7 @@ fn document_002_shows_its_headline_and_the_hidden_difference() {
         text.contains("127.56 and 127.78 s differ by 0.2% and hide a change of rate by 12%"),
         "{text}"
     );
-    assert!(text.contains("3 predicted, 5 of 5 fitted"), "{text}");
+    assert!(text.contains("3 predicted, 7 of 7 fitted"), "{text}");
     let output = replicate(place.path(), &["002", "--json"]);
     check_claims(&json(&output), 20);
 }
