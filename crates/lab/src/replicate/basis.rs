@@ -8,7 +8,8 @@
 
 use model::FigureLine;
 
-use super::document::{Basis, Experiment, PublishedFigure};
+use super::document::{Experiment, PublishedFigure};
+use super::label::Basis;
 use super::time_series::Reading;
 use crate::published::{self, ParsedFigure, Printed, is_path};
 use crate::virtual_drive;

@@ -6,8 +6,8 @@
 
 use serde::Deserialize;
 
-use super::document::Basis;
 use super::expression::Expression;
+use super::label::Basis;
 use super::time_series::Reading;
 use super::unit::Unit;
 

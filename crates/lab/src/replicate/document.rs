@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claims::Claims;
 use super::headline::Headline;
+use super::label::Basis;
 use super::question::Question;
 use super::time_series::Reading;
 use super::unit::Unit;
@@ -134,31 +135,6 @@ pub enum ExperimentStep {
         /// Its duration, such as `30s`.
         idle: String,
     },
-}
-
-/// The relation of a figure to the parameters of its drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// A parameter was chosen to reproduce this figure.
-    Fitted,
-    /// A published parameter of the drive states the same value.
-    Stated,
-    /// No parameter cites it.
-    Predicted,
-}
-
-impl Basis {
-    /// All of them, the most informative first.
-    pub const ALL: [Basis; 3] = [Basis::Predicted, Basis::Fitted, Basis::Stated];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Basis::Fitted => "fitted",
-            Basis::Stated => "stated",
-            Basis::Predicted => "predicted",
-        }
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -415,9 +391,14 @@ mod tests {
                             .strip_prefix("host=")
                             .is_none_or(|host| host.parse::<f64>().is_ok())
                 };
-                let own: Vec<&str> = overrides.split('&').filter(is_own).collect();
+                let unnamed: Vec<&str> = overrides.split('&').filter(is_own).collect();
                 let is_sourced = experiment.assumed.is_some() || !experiment.fitted.is_empty();
-                assert_eq!(!own.is_empty(), is_sourced, "{name}, {}: {own:?}", experiment.id);
+                assert_eq!(
+                    !unnamed.is_empty(),
+                    is_sourced,
+                    "{name}, {}: {unnamed:?}",
+                    experiment.id
+                );
                 for path in &experiment.fitted {
                     published::figure(path).unwrap_or_else(|e| panic!("{name}: {e}"));
                 }

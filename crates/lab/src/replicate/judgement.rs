@@ -8,8 +8,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::claims::{Claim, ClaimExperiment, ClaimValue, Claims, Place, is_named};
-use super::document::{Basis, Document};
+use super::document::Document;
 use super::expression::Ground;
+use super::label::Basis;
 use super::reading::Compared;
 use super::time_series;
 

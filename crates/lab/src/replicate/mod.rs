@@ -15,6 +15,7 @@ pub mod headline;
 pub mod here;
 mod imported;
 pub mod judgement;
+pub mod label;
 mod own_drive;
 pub mod question;
 mod reading;

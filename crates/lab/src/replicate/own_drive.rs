@@ -8,7 +8,7 @@ use super::beside::{PublishedRange, StepFigure, figures};
 use super::document::Document;
 use super::here::Done;
 use super::reading::difference;
-use super::view::number;
+use super::unit::number;
 
 /// A document's own steps, run on a target.
 pub struct OwnDriveSteps<'a> {

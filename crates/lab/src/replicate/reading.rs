@@ -4,10 +4,10 @@ use record::Run;
 use serde::Serialize;
 
 use super::basis::basis;
-use super::document::{Basis, Bound, Experiment, PublishedFigure};
+use super::document::{Bound, Experiment, PublishedFigure};
+use super::label::Basis;
 use super::time_series::read;
-use super::unit::Unit;
-use super::view::number;
+use super::unit::{Unit, number};
 
 /// A published figure and its replication.
 #[derive(Debug, Serialize)]
@@ -61,7 +61,7 @@ pub fn compare<'a>(
         let value = read(&figure.read, run)? / divisor?;
         Some(value / figure.unit.name_and_scale().1)
     };
-    let here = measured(run);
+    let measured_here = measured(run);
     let lifted = figure.lift.as_ref().and_then(|lift| {
         let value = measured(run_of(&lift.experiment)?)?;
         Some(lifted(figure, &lift.with, value))
@@ -73,12 +73,12 @@ pub fn compare<'a>(
         run: run.number,
         published: figure.published,
         published_to: figure.to,
-        here,
+        here: measured_here,
         unit: figure.unit,
-        difference: here.map(|here| difference(here, figure.published, figure.to)),
+        difference: measured_here.map(|here| difference(here, figure.published, figure.to)),
         tolerance: figure.tolerance,
         bound: figure.bound,
-        met: here.is_some_and(|here| is_met(figure, here)),
+        met: measured_here.is_some_and(|here| is_met(figure, here)),
         basis: basis(figure, experiment),
         source: figure.source.clone(),
         reason: Some(reason).filter(|reason| !reason.is_empty()),

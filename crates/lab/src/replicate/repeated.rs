@@ -4,8 +4,9 @@
 use record::Run;
 use serde_json::{Map, Value, json};
 
-use super::document::{Basis, Document};
+use super::document::Document;
 use super::judgement::{self, ClaimCounts, JudgedPlace};
+use super::label::Basis;
 use super::question::Answered;
 use super::reading::{Compared, compare};
 use crate::error::Result;

@@ -83,3 +83,27 @@ impl Unit {
         }
     }
 }
+
+/// At most four significant digits and three decimals, but all digits before the point; without
+/// trailing zeros.
+pub(super) fn number(value: f64) -> String {
+    let digits = libm::log10(value.abs().max(1.0)) as usize + 1;
+    let text = format!("{value:.*}", 4usize.saturating_sub(digits).min(3));
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_and_no_trailing_zeros() {
+        let said: Vec<_> =
+            [159.94, 11.8, 2.5, 0.8312, 34133.0, 406.0, 1.0].into_iter().map(number).collect();
+        assert_eq!(said, ["159.9", "11.8", "2.5", "0.831", "34133", "406", "1"]);
+    }
+}

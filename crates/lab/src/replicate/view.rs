@@ -8,14 +8,15 @@ use report::replication::{
 };
 
 use super::claims::{ClaimExperiment, ClaimValue};
-use super::document::{Basis, Bound, Chart as Shape, PublishedFigure};
+use super::document::{Bound, Chart as Shape, PublishedFigure};
 use super::headline;
 use super::judgement::{self, ClaimCounts, ClaimGround, ClaimState, JudgedClaim, JudgedPlace};
+use super::label::Basis;
 use super::question::Answered;
 use super::reading::Compared;
 use super::repeated::{Done, Repeated};
 use super::time_series::{ByteSeries, Reading, Take};
-use super::unit::Unit as PublishedUnit;
+use super::unit::{Unit as PublishedUnit, number};
 use crate::error::Result;
 
 /// Number of points of a line, one per percent of the bytes.
@@ -397,18 +398,6 @@ fn unit_of(unit: PublishedUnit) -> Unit {
     }
 }
 
-/// At most four significant digits and three decimals, but all digits before the point; without
-/// trailing zeros.
-pub(super) fn number(value: f64) -> String {
-    let digits = libm::log10(value.abs().max(1.0)) as usize + 1;
-    let text = format!("{value:.*}", 4usize.saturating_sub(digits).min(3));
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
-    } else {
-        text
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -445,12 +434,5 @@ mod tests {
             figure("e", false, Some("x")),
         ];
         assert_eq!(missed(&figures), [["b; e", "x"], ["c", "y"], ["d", UNEXPLAINED]]);
-    }
-
-    #[test]
-    fn numbers_have_four_digits_and_no_trailing_zeros() {
-        let said: Vec<_> =
-            [159.94, 11.8, 2.5, 0.8312, 34133.0, 406.0, 1.0].into_iter().map(number).collect();
-        assert_eq!(said, ["159.9", "11.8", "2.5", "0.831", "34133", "406", "1"]);
     }
 }

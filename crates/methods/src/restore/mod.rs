@@ -174,7 +174,7 @@ impl Moved {
 /// The writes of a run, completed and in flight.
 #[derive(Default)]
 struct Writing {
-    moved: Moved,
+    total: Moved,
     flight: usize,
     completed: Vec<BlockDone>,
     /// Why no further block is written.
@@ -195,7 +195,7 @@ impl Writing {
         session.poll(true, &mut self.completed)?;
         self.flight -= self.completed.len();
         for one in self.completed.drain(..) {
-            self.moved.add(&one);
+            self.total.add(&one);
             if let Err(source) = one.result {
                 let offset = one.request.offset;
                 session.add_errors(&IoErrors {
@@ -226,8 +226,7 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
     }
     let begun_ns = session.elapsed_ns();
     let bulk = [Bulk::once(BlockWay::Write, Region::first(file.written()))];
-    let written = session.transfer("restore", &bulk, |session| write(session, file))?;
-    if written.is_none() {
+    if session.transfer("restore", &bulk, |session| write(session, file))?.is_none() {
         // Only planned: the writes, or the source if it is slower.
         let spent_ns = session.elapsed_ns().saturating_sub(begun_ns);
         session.idle(Duration::from_nanos(file.arrival_ns().saturating_sub(spent_ns)))?;
@@ -258,13 +257,13 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
         while writing.flight > 0 && (last || writing.flight >= DEPTH) {
             writing.collect(session)?;
         }
-        let share = writing.moved.written as f64 / file.written().max(1) as f64;
+        let share = writing.total.written as f64 / file.written().max(1) as f64;
         session.progress("restore", share);
         if last {
             break;
         }
     }
-    let Writing { mut moved, mut error, .. } = writing;
+    let Writing { mut total, mut error, .. } = writing;
     let before_flush = session.elapsed_ns();
     if let Err(failed) = session.flush() {
         if let MethodError::Rig(RigError::Io { source, .. }) = &failed {
@@ -274,8 +273,8 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
         error.get_or_insert(failed);
     }
     let end_ns = session.elapsed_ns();
-    moved.busy_ns += end_ns.saturating_sub(before_flush);
-    publish(session, &moved, source.spent(), end_ns.saturating_sub(begun_ns));
+    total.busy_ns += end_ns.saturating_sub(before_flush);
+    publish(session, &total, source.spent(), end_ns.saturating_sub(begun_ns));
     match error {
         Some(error) => Err(error),
         None => {
