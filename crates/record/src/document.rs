@@ -207,8 +207,8 @@ mod tests {
     use super::*;
     use crate::{
         Answer, Better, Chart, ChartKind, Confidence, Covers, Finding, FindingKind, Histogram,
-        LatencyProfile, Level, Limit, Metric, Origin, Plan, Safety, Series, Stamp,
-        Tile, Unit, VerdictKind,
+        LatencyProfile, Level, Limit, Metric, Origin, Plan, Safety, Series, Stamp, Tile, Unit,
+        VerdictKind,
     };
 
     fn sample() -> Run {
