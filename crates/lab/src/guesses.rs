@@ -83,13 +83,9 @@ mod tests {
         };
         let confidence = Confidence::Measured;
         Answer {
-            question: String::new(),
-            headline: String::new(),
-            stamp: Stamp::Believable,
             tiles: metrics.iter().map(tile).collect(),
-            charts: Vec::new(),
             limits: vec![Limit { metric: by_link.into(), by: VerdictKind::Link, confidence }],
-            peers: Vec::new(),
+            ..Answer::new("", "", Stamp::Believable)
         }
     }
 

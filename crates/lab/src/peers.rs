@@ -346,15 +346,7 @@ mod tests {
             .iter()
             .map(|metric| Tile::from_metric("tile", metric, Better::Higher))
             .collect();
-        let answer = Answer {
-            question: String::new(),
-            headline: String::new(),
-            stamp: Stamp::Believable,
-            tiles,
-            charts: Vec::new(),
-            limits: Vec::new(),
-            peers: Vec::new(),
-        };
+        let answer = Answer { tiles, ..Answer::new("", "", Stamp::Believable) };
         let found = publications(&answer, &run);
         let of = |firmware: &str| {
             let mine = found.iter().filter(|peer| peer.whose.ends_with(firmware));

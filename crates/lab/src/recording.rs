@@ -328,9 +328,10 @@ impl Recording {
     /// what is usual for such a drive.
     fn hold_against_usual(&mut self) {
         let usual = usual::usual(&self.run);
-        let headline = methods::headline_against(&self.run, usual.as_ref());
-        if let (Some(headline), Some(answer)) = (headline, &mut self.run.answer) {
-            answer.headline = headline;
+        let against = methods::answer_against(&self.run, usual.as_ref());
+        if let (Some(against), Some(answer)) = (against, &mut self.run.answer) {
+            (answer.headline, answer.rest, answer.loss) =
+                (against.headline, against.rest, against.loss);
         }
     }
 }

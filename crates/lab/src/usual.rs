@@ -6,13 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use methods::Usual;
+use methods::{Usual, UsualFigure};
 use record::{Run, TargetKind};
+use serde::Deserialize;
 
 use crate::drives::{self, PREFIX, VirtualDrive};
 use crate::peers::is_model;
 
-/// The rates of each preset, by metric.
+/// The rates of each preset, and what they would gain without the causes that the rules named, both
+/// by metric.
 const FIGURES: &str = include_str!("usual.toml");
 
 /// A figure is low for its model below 1/1.15 of the usual one: drives of one model and their
@@ -22,36 +24,58 @@ const MODEL_FACTOR: f64 = 1.15;
 /// The same of a run with another size or duration: caches hold another part of it.
 const OTHER_FACTOR: f64 = 1.5;
 
-/// The same for a class, whose drives differ by as much among themselves.
-const CLASS_FACTOR: f64 = 4.0;
-
 /// Options of `quick` that change its figures.
 const CHANGING: [&str; 2] = ["size", "time"];
 
-type Figures = BTreeMap<String, BTreeMap<String, f64>>;
+/// What is known about a model.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Model {
+    figures: BTreeMap<String, f64>,
+    #[serde(default)]
+    gains: BTreeMap<String, BTreeMap<String, f64>>,
+}
 
 /// The usual figures for the drive of a run; `None` if its class is unknown.
 pub(crate) fn usual(run: &Run) -> Option<Usual> {
     // A test parses them.
-    let figures: Figures = toml::from_str(FIGURES).ok()?;
+    let models: BTreeMap<String, Model> = toml::from_str(FIGURES).ok()?;
     let is_changed =
         run.options.iter().flatten().any(|(name, _)| CHANGING.contains(&name.as_str()));
     let factor_min = if is_changed { OTHER_FACTOR } else { MODEL_FACTOR };
     let presets = drives::presets().ok()?;
     if let Some(name) = model_of(run, &presets)
-        && let Some(of_model) = figures.get(&name)
+        && let Some(model) = models.get(&name)
     {
-        return Some(Usual { whose: "this model", factor_min, figures: of_model.clone() });
+        let figures = model.figures.keys().filter_map(|metric| {
+            Some((metric.clone(), usual_figure(&[model], metric, factor_min)?))
+        });
+        return Some(Usual { whose: "this model", figures: figures.collect() });
     }
     let class = class_of_run(run)?;
     let members = presets.iter().filter(|preset| class_of(preset) == Some(class));
-    let members: Vec<_> = members.filter_map(|preset| figures.get(&preset.name)).collect();
-    let names: Vec<&String> = members.first()?.keys().collect();
-    let medians = names.into_iter().map(|name| {
-        let values: Vec<f64> = members.iter().filter_map(|m| m.get(name).copied()).collect();
-        (name.clone(), analysis::medians(&values, 1).pop().unwrap_or(0.0))
-    });
-    Some(Usual { whose: "this class", factor_min: CLASS_FACTOR, figures: medians.collect() })
+    let members: Vec<&Model> = members.filter_map(|preset| models.get(&preset.name)).collect();
+    let figures =
+        members.first()?.figures.keys().filter_map(|metric| {
+            Some((metric.clone(), usual_figure(&members, metric, factor_min)?))
+        });
+    Some(Usual { whose: "this class", figures: figures.collect() })
+}
+
+/// The median of the models' figures. A figure is low if it is this factor below all of them:
+/// drives of one class differ by far more than those of one model.
+fn usual_figure(models: &[&Model], metric: &str, factor_min: f64) -> Option<UsualFigure> {
+    let values: Vec<f64> = models.iter().filter_map(|m| m.figures.get(metric).copied()).collect();
+    let value = analysis::medians(&values, 1).pop()?;
+    let lowest = values.iter().copied().fold(value, f64::min);
+    let mut by_kind: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (kind, gain) in models.iter().filter_map(|model| model.gains.get(metric)).flatten() {
+        by_kind.entry(kind.clone()).or_default().push(*gain);
+    }
+    // A cause is usual if most of them have it.
+    let gains = by_kind.into_iter().filter(|(_, gains)| 2 * gains.len() > models.len());
+    let gains = gains.filter_map(|(kind, gains)| Some((kind, analysis::medians(&gains, 1).pop()?)));
+    Some(UsualFigure { value, factor_min: factor_min * value / lowest, gains: gains.collect() })
 }
 
 /// The preset of a run's drive: that of a virtual drive without its overrides, or of the model.
@@ -93,14 +117,14 @@ mod tests {
 
     #[test]
     fn every_preset_has_usual_figures_and_a_class() {
-        let figures: Figures = toml::from_str(FIGURES).expect("well formed");
+        let models: BTreeMap<String, Model> = toml::from_str(FIGURES).expect("well formed");
         let presets = drives::presets().expect("well formed");
         for preset in &presets {
-            let cells = figures.get(&preset.name).map_or(0, BTreeMap::len);
+            let cells = models.get(&preset.name).map_or(0, |model| model.figures.len());
             assert!(cells == 8, "{}: {cells} cells", preset.name);
             assert!(class_of(preset).is_some(), "{}: {:?}", preset.name, preset.links);
         }
-        assert_eq!(figures.len(), presets.len());
+        assert_eq!(models.len(), presets.len());
     }
 
     #[test]
@@ -108,10 +132,13 @@ mod tests {
         let mut run = Run::new("quick", Target::default());
         run.target.kind = TargetKind::Virtual;
         run.target.spec = "sim:wd-sn580-1t?unit=16384".into();
-        let of_model = usual(&run).expect("a preset");
-        assert_eq!((of_model.whose, of_model.factor_min), ("this model", MODEL_FACTOR));
+        let usual_of = |run: &Run| {
+            let usual = usual(run).expect("a preset");
+            (usual.whose, usual.figures["seq-read-1MiB-q8"].factor_min)
+        };
+        assert_eq!(usual_of(&run), ("this model", MODEL_FACTOR));
         run.options = Some(BTreeMap::from([("time".to_string(), "5 s".to_string())]));
-        assert_eq!(usual(&run).map(|usual| usual.factor_min), Some(OTHER_FACTOR));
+        assert_eq!(usual_of(&run), ("this model", OTHER_FACTOR));
         run.target.kind = TargetKind::Device;
         let drive = |model: &str, bus: &str| DriveIdentity {
             model: Some(model.into()),
@@ -123,5 +150,26 @@ mod tests {
         assert_eq!(of_class(&run), Some("this class"));
         run.target.drive = Some(drive("QEMU", "virtio"));
         assert_eq!(of_class(&run), None);
+    }
+    fn model(rate: f64, gain: Option<f64>) -> Model {
+        let gains = gain.map(|gain| BTreeMap::from([("OPEN BLOCKS".to_string(), gain)]));
+        let of_metric = |gains| BTreeMap::from([("a".to_string(), gains)]);
+        Model {
+            figures: BTreeMap::from([("a".to_string(), rate)]),
+            gains: gains.map_or_else(BTreeMap::new, of_metric),
+        }
+    }
+
+    /// A drive as slow as the slowest of its class is not slow for its class.
+    #[test]
+    fn a_figure_is_low_for_a_class_if_it_is_below_all_of_it() {
+        let class = [model(10.0, None), model(40.0, Some(3.0)), model(90.0, Some(5.0))];
+        let class: Vec<&Model> = class.iter().collect();
+        let figure = usual_figure(&class, "a", 1.2).expect("figures");
+        assert_eq!((figure.value, figure.factor_min), (40.0, 1.2 * 4.0));
+        assert_eq!(figure.gains["OPEN BLOCKS"], 4.0);
+        let few = usual_figure(&class[..2], "a", 1.2).expect("figures");
+        assert!(few.gains.is_empty(), "half of them are not most");
+        assert_eq!(usual_figure(&class, "b", 1.2), None);
     }
 }

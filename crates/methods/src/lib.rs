@@ -48,7 +48,7 @@ mod whole_drive_tests;
 pub use wear::fuzzing;
 mod zones;
 
-pub use answer::{headline_against, of_record as answer};
+pub use answer::{answer_against, of_record as answer};
 pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
 pub use causes::depends_on_results;
 pub use cluster::{LIKE, Like};
@@ -60,7 +60,7 @@ pub use iozone::{
     throughput_metric as iozone_throughput_metric,
 };
 pub use prepare::{PREPARE, Prepare};
-pub use quick::Usual;
+pub use quick::{Usual, UsualFigure, gains as usual_gains};
 pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
 
 use script::{MethodInfo, Result};

@@ -18,6 +18,12 @@ pub struct Answer {
     pub question: String,
     /// The answer in one sentence of at most [`HEADLINE_MAX`] characters, with units.
     pub headline: String,
+    /// What the headline has no room for, in whole sentences; empty if it says everything.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rest: String,
+    /// The loss that the headline names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
     /// How far the numbers can be trusted.
     pub stamp: Stamp,
     /// The main numbers, at most six.
@@ -32,6 +38,38 @@ pub struct Answer {
     /// The same figures from other sources.
     #[serde(default)]
     pub peers: Vec<Peer>,
+}
+
+impl Answer {
+    /// An answer without numbers.
+    pub fn new(question: impl Into<String>, headline: impl Into<String>, stamp: Stamp) -> Answer {
+        Answer {
+            question: question.into(),
+            headline: headline.into(),
+            rest: String::new(),
+            loss: None,
+            stamp,
+            tiles: Vec::new(),
+            charts: Vec::new(),
+            limits: Vec::new(),
+            peers: Vec::new(),
+        }
+    }
+}
+
+/// The largest loss: a figure far below what is usual for such a drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loss {
+    /// Key of the metric.
+    pub metric: String,
+    /// The usual figure over the measured one, more than 1.
+    #[serde(deserialize_with = "crate::null::number")]
+    pub factor: f64,
+    /// What the drive is held against: `this model`, `this class`.
+    pub whose: String,
+    /// The conclusion that explains the loss; absent if the cause is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<VerdictKind>,
 }
 
 /// How far a run's numbers can be trusted.

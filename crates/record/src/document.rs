@@ -308,13 +308,10 @@ mod tests {
         let limit =
             Limit { metric: "a".into(), by: VerdictKind::Heat, confidence: Confidence::Likely };
         let answer = Answer {
-            question: "Which?".into(),
-            headline: "This".into(),
-            stamp: Stamp::Believable,
             tiles: vec![Tile::from_metric("a", &metric, Better::Higher)],
             charts: vec![bars],
             limits: vec![limit],
-            peers: Vec::new(),
+            ..Answer::new("Which?", "This", Stamp::Believable)
         };
         let run = Run { answer: Some(answer), ..sample() };
         let mut value = serde_json::to_value(run).expect("plain data");
@@ -338,15 +335,7 @@ mod tests {
 
     #[test]
     fn stamps_of_a_later_version_are_read_and_kept() {
-        let answer = Answer {
-            question: "Which?".into(),
-            headline: "This".into(),
-            stamp: Stamp::Believable,
-            tiles: Vec::new(),
-            charts: Vec::new(),
-            limits: Vec::new(),
-            peers: Vec::new(),
-        };
+        let answer = Answer::new("Which?", "This", Stamp::Believable);
         let value = serde_json::to_value(Run { answer: Some(answer), ..sample() }).expect("data");
         let later = [
             (r#""proved""#, "proved"),

@@ -32,7 +32,7 @@ mod statistic;
 mod target;
 mod word;
 
-pub use answer::{Answer, Better, Confidence, HEADLINE_MAX, Limit, Peer, Stamp, Tile};
+pub use answer::{Answer, Better, Confidence, HEADLINE_MAX, Limit, Loss, Peer, Stamp, Tile};
 pub use chart::{Axis, Band, Chart, ChartKind, FittedLine, Mark};
 pub use document::{Document, RecordHash};
 pub use environment::{Cpu, Environment};

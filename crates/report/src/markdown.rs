@@ -23,6 +23,9 @@ pub fn markdown(run: &Run) -> String {
     if let Some(answer) = &run.answer {
         let stamp = facts::stamp(&answer.stamp);
         text.push_str(&format!("**{}** {}\n\n", escape(&answer.headline), escape(&stamp)));
+        if !answer.rest.is_empty() {
+            text.push_str(&format!("{}\n\n", escape(&answer.rest)));
+        }
     }
     for (label, items) in [
         ("From", facts::origin(run)),

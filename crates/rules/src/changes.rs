@@ -8,6 +8,9 @@ use workload::OpKind::{Read, Write};
 /// Queue depth of the deep cells.
 pub const DEPTH: u32 = 32;
 
+/// The evidence of how many commands a drive takes at a time.
+pub const COMMANDS_AT_A_TIME: &str = "rate at depth 32 / at depth 1";
+
 /// A depth larger than that of any cell.
 pub const DEEPER: u32 = 128;
 

@@ -7,7 +7,7 @@
 //! answer with a [`Draft`].
 
 use record::{
-    Answer, Better, Chart, Confidence, HEADLINE_MAX, Limit, Metric, MetricKey, Series, Stamp,
+    Answer, Better, Chart, Confidence, HEADLINE_MAX, Limit, Loss, Metric, MetricKey, Series, Stamp,
     Statistic, Tile, VerdictKind,
 };
 use workload::units::throughput;
@@ -26,16 +26,8 @@ pub struct Draft<'o> {
 impl<'o> Draft<'o> {
     /// Creates an answer to this question, without a headline.
     pub fn new(out: &'o Outcome, question: &str) -> Draft<'o> {
-        let answer = Answer {
-            question: question.into(),
-            headline: String::new(),
-            stamp: Stamp::new(&out.warnings, &out.verdicts),
-            tiles: Vec::new(),
-            charts: Vec::new(),
-            limits: Vec::new(),
-            peers: Vec::new(),
-        };
-        Draft { out, answer }
+        let stamp = Stamp::new(&out.warnings, &out.verdicts);
+        Draft { out, answer: Answer::new(question, "", stamp) }
     }
 
     /// A metric, if its value is known.
@@ -118,6 +110,16 @@ impl<'o> Draft<'o> {
         self
     }
 
+    /// Adds what the headline has no room for, in whole sentences, and the loss that it names. Numbers
+    /// that are not the drive's have neither.
+    #[must_use]
+    pub fn rest(mut self, rest: String, loss: Option<Loss>) -> Draft<'o> {
+        if !matches!(self.answer.stamp, Stamp::NotTheDrive(_)) {
+            (self.answer.rest, self.answer.loss) = (rest, loss);
+        }
+        self
+    }
+
     /// Finishes the answer with a headline that itself says whether the numbers are the drive's.
     pub fn say_of_others(self, headline: String) -> Option<Answer> {
         let mut answer = self.answer;
@@ -149,7 +151,7 @@ pub fn answer(out: &Outcome, declared: impl Fn(&Outcome) -> Option<Answer>) -> O
         || Draft::new(out, question),
         |answer| Draft { out, answer: Answer { question: question.into(), ..answer } },
     );
-    draft.say_of_others(verdict.text.clone())
+    draft.rest(String::new(), None).say_of_others(verdict.text.clone())
 }
 
 /// The sentence with the first continuation that fits, or else with a full stop if it lacks one and

@@ -2,11 +2,12 @@
 //! measures all of them, in some minutes, and writes the file; otherwise it measures two.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lab::{Options, Request, Work, drives};
+use methods::usual_gains;
+use serde::{Deserialize, Serialize};
 
 use crate::quiet::Quiet;
 
@@ -26,8 +27,21 @@ const CELLS: [&str; 8] = [
     "rand-write-4KiB-q1",
 ];
 
-/// The rates of `quick` on a preset without variation, with four significant digits.
-fn figures(preset: &str) -> BTreeMap<String, f64> {
+/// What is known about a model, as in the file.
+#[derive(Default, Deserialize, Serialize)]
+struct Model {
+    figures: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    gains: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.0$e}", digits - 1).parse().expect("a number")
+}
+
+/// The rates of `quick` on a preset without variation, with four significant digits, and what they
+/// would gain without the causes that it names, with two.
+fn measured(preset: &str) -> Model {
     let place = tempfile::tempdir().expect("a directory");
     let request = Request {
         store: Some(place.path().join("runs")),
@@ -38,34 +52,45 @@ fn figures(preset: &str) -> BTreeMap<String, f64> {
     let interrupt = Arc::new(AtomicBool::new(false));
     let planned = request.plan(&work).expect("a plan");
     let run = planned.begin(Box::new(Quiet), &interrupt).expect("it begins").run(&interrupt).run;
-    let cells = CELLS.into_iter().filter_map(|name| {
-        let value = run.metric(name)?.value?;
-        Some((name.to_string(), format!("{value:.3e}").parse().expect("a number")))
-    });
-    cells.collect()
+    let mut model = Model::default();
+    for name in CELLS {
+        let Some(value) = run.metric(name).and_then(|metric| metric.value) else { continue };
+        model.figures.insert(name.to_string(), rounded(value, 4));
+        let gains = usual_gains(&run.verdicts, name).into_iter();
+        let gains: BTreeMap<_, _> = gains.map(|(kind, by)| (kind, rounded(by, 2))).collect();
+        if !gains.is_empty() {
+            model.gains.insert(name.to_string(), gains);
+        }
+    }
+    model
 }
 
 #[test]
 fn the_usual_figures_are_those_of_the_presets() {
     if std::env::var_os("SSDYNO_WRITE_USUAL").is_some() {
-        let mut text =
-            String::from("# Written by tests/it/usual.rs: bytes or operations per second.\n");
-        for preset in drives::presets().expect("well formed") {
-            let _ = write!(text, "\n[{}]\n", preset.name);
-            for (name, value) in figures(&preset.name) {
-                let _ = writeln!(text, "{name} = {value:e}");
-            }
-        }
-        std::fs::write(FILE, text).expect("written");
+        let models = drives::presets().expect("well formed").into_iter();
+        let models: BTreeMap<String, Model> =
+            models.map(|preset| (preset.name.clone(), measured(&preset.name))).collect();
+        let text = toml::to_string(&models).expect("plain data");
+        let header = "# Written by tests/it/usual.rs: bytes or operations per second, and the \
+                      factors by which\n# they would be higher without the causes that the rules \
+                      name.\n\n";
+        std::fs::write(FILE, format!("{header}{text}")).expect("written");
     }
     let text = std::fs::read_to_string(FILE).expect("the file");
-    let stored: BTreeMap<String, BTreeMap<String, f64>> =
-        toml::from_str(&text).expect("well formed");
+    let stored: BTreeMap<String, Model> = toml::from_str(&text).expect("well formed");
+    let advice = "SSDYNO_WRITE_USUAL=1 writes the file";
     for preset in CHECKED {
-        for (name, value) in figures(preset) {
-            let ratio = value / stored[preset][&name];
-            let advice = "SSDYNO_WRITE_USUAL=1 writes the file";
+        let model = measured(preset);
+        for (name, value) in model.figures {
+            let ratio = value / stored[preset].figures[&name];
             assert!((0.9..1.1).contains(&ratio), "{preset}, {name}: {ratio:.2}; {advice}");
         }
+        let kinds = |gains: &BTreeMap<String, BTreeMap<String, f64>>| {
+            let kinds =
+                gains.iter().map(|(name, gains)| (name.clone(), gains.keys().cloned().collect()));
+            kinds.collect::<Vec<(String, Vec<String>)>>()
+        };
+        assert_eq!(kinds(&model.gains), kinds(&stored[preset].gains), "{preset}; {advice}");
     }
 }

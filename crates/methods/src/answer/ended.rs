@@ -34,11 +34,11 @@ fn begins_as_ended(headline: &str) -> bool {
     headline.starts_with(CUT) || headline.starts_with(FAILED)
 }
 
-/// The headline of a complete run of `quick` whose intervals are those for the next run, with its
+/// The answer of a complete run of `quick` whose intervals are those for the next run, with its
 /// figures held against the usual ones of such a drive; `None` for other runs.
-pub fn headline_against(run: &Run, usual: Option<&Usual>) -> Option<String> {
+pub fn answer_against(run: &Run, usual: Option<&Usual>) -> Option<Answer> {
     let is_quick = run.method == quick::INFO.name && run.ending() == Ending::Whole;
-    is_quick.then(|| quick::headline(&outcome(run), usual)).flatten()
+    is_quick.then(|| answer(&outcome(run), |out| quick::answer_against(out, usual))).flatten()
 }
 
 /// The outcome that a record keeps.
@@ -67,15 +67,7 @@ fn computed(run: &Run) -> Option<Answer> {
 /// The answer for a run without measurements.
 fn nothing(run: &Run) -> Answer {
     let question = find(&run.method).map_or(String::new(), |method| method.summary.into());
-    Answer {
-        question,
-        headline: NOTHING.into(),
-        stamp: Stamp::of_run(run),
-        tiles: Vec::new(),
-        charts: Vec::new(),
-        limits: Vec::new(),
-        peers: Vec::new(),
-    }
+    Answer::new(question, NOTHING, Stamp::of_run(run))
 }
 
 const NOTHING: &str = "Nothing was measured.";

@@ -6,5 +6,5 @@ mod ended;
 mod every;
 mod general;
 
-pub use ended::{headline_against, of_record};
+pub use ended::{answer_against, of_record};
 pub(crate) use general::{by_hand, general};

@@ -2,7 +2,7 @@
 //!
 //! The sentence names the largest loss against the usual figures of the model or class, with its
 //! cause. A link that is simply reached is the last thing to say. If the sentence is too long, its
-//! figures give way, because the grid below has all of them.
+//! figures give way, and what has no room is the rest of the answer.
 
 use record::{
     Answer, Better, CellKey, Chart, Confidence, HEADLINE_MAX, Limit, Metric, Order, Tile, Unit,
@@ -12,7 +12,7 @@ use script::Outcome;
 use script::draft::{Draft, count, rate};
 use workload::OpKind;
 
-use super::loss::{Loss, Usual};
+use super::loss::{LowFigure, Usual};
 
 /// Labels of the tiles, with their order and operation.
 const CELLS: [(&str, Order, OpKind); 4] = [
@@ -28,30 +28,21 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
 }
 
 /// The answer, with the figures held against the usual ones of such a drive.
-pub(super) fn answer_against(out: &Outcome, usual: Option<&Usual>) -> Option<Answer> {
+pub(crate) fn answer_against(out: &Outcome, usual: Option<&Usual>) -> Option<Answer> {
     let rows = CELLS.map(|(label, order, op)| Some((label, deepest(out, order, op)?)));
     let mut draft = Draft::new(out, "How fast is the drive, and can the numbers be believed?");
     for (label, metric) in rows.into_iter().flatten() {
         draft = draft.tile(label, metric, Better::Higher);
     }
-    let [sequential, complete] = figures(rows.map(|row| row.map(|(_, metric)| metric)))?;
     let tiles = draft.tiles().to_vec();
     let limits: Vec<(&Tile, &Verdict)> = tiles.iter().filter_map(|t| bound(out, t)).collect();
-    let losses = match usual.and_then(|usual| Loss::largest(out, usual)) {
-        Some(loss) => loss.sentences(),
-        None => Vec::new(),
+    let lowest = usual.and_then(|usual| LowFigure::largest(out, usual));
+    let parts = Parts {
+        figures: figures(rows.map(|row| row.map(|(_, metric)| metric)))?,
+        loss: lowest.as_ref().map_or(Vec::new(), LowFigure::sentences),
+        reached: reached(&limits, draft.concluded(&VerdictKind::Heat)),
     };
-    let headline = if losses.is_empty() {
-        let sentences = reached(&limits, draft.concluded(&VerdictKind::Heat));
-        let with_all = sentences.iter().map(|words| format!("{complete} {words}"));
-        let with_some = sentences.iter().map(|words| format!("{sequential} {words}"));
-        first_fitting(with_all.chain(with_some).chain([complete.clone(), sequential.clone()]))
-    } else {
-        let with_figures = losses.iter().flat_map(|loss| {
-            [format!("{complete} {loss}"), format!("{sequential} {loss}"), loss.clone()]
-        });
-        first_fitting(with_figures)
-    };
+    let (headline, rest) = parts.arranged();
     let limits = limits.iter().map(|(tile, verdict)| Limit {
         metric: tile.metric.clone(),
         by: verdict.kind.clone(),
@@ -61,32 +52,74 @@ pub(super) fn answer_against(out: &Outcome, usual: Option<&Usual>) -> Option<Ans
         .limits(limits)
         .chart(bars(out, "Large sequential blocks", Order::Sequential, Unit::BytesPerSecond))
         .chart(bars(out, "Small random blocks", Order::Random, Unit::Iops))
-        .say(headline.unwrap_or(sequential), None)
+        .rest(rest, lowest.map(|lowest| lowest.loss))
+        .say(headline, None)
 }
 
-/// The first sentence that is not too long.
-fn first_fitting(mut sentences: impl Iterator<Item = String>) -> Option<String> {
-    sentences.find(|sentence| sentence.chars().count() <= HEADLINE_MAX)
+/// What there is to say. Of alternative wordings, the first says most.
+struct Parts {
+    /// Clauses: `Reads 3.40 GB/s, writes 2.90 GB/s`, and `88k/61k random IOPS` if measured.
+    figures: Vec<String>,
+    /// The largest loss, if there is any.
+    loss: Vec<String>,
+    /// The limit that is simply reached, if there is any.
+    reached: Vec<String>,
 }
 
-/// The figures in a sentence, without the random ones and with them; `None` without sequential
-/// reads.
+impl Parts {
+    /// The headline, which a loss must be part of, and the rest: the figures that gave way, and the
+    /// limit that is reached.
+    fn arranged(&self) -> (String, String) {
+        let all = self.figures.len();
+        let mut choices: Vec<(usize, &str)> = Vec::new();
+        for words in &self.loss {
+            choices.extend([all, 1, 0].map(|count| (count, words.as_str())));
+        }
+        if self.loss.is_empty() {
+            for count in [all, 1] {
+                choices.extend(self.reached.iter().map(|words| (count, words.as_str())));
+            }
+            choices.push((all, ""));
+        }
+        let is_fitting = |(count, words): &(usize, &str)| {
+            self.headline(*count, words).chars().count() <= HEADLINE_MAX
+        };
+        let (count, words) = choices.into_iter().find(is_fitting).unwrap_or((1, ""));
+        let is_unsaid = words.is_empty() || !self.loss.is_empty();
+        let reached = self.reached.first().filter(|_| is_unsaid).map_or("", String::as_str);
+        (self.headline(count, words), joined(&sentence(&self.figures[count..]), reached))
+    }
+
+    /// The first figures, and these words.
+    fn headline(&self, count: usize, words: &str) -> String {
+        joined(&sentence(&self.figures[..count]), words)
+    }
+}
+
+fn sentence(clauses: &[String]) -> String {
+    if clauses.is_empty() { String::new() } else { format!("{}.", clauses.join("; ")) }
+}
+
+fn joined(sentence: &str, next: &str) -> String {
+    let words = [sentence, next].into_iter().filter(|words| !words.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The figures in clauses; `None` without sequential reads.
 fn figures(
     [reads, writes, random_reads, random_writes]: [Option<&Metric>; 4],
-) -> Option<[String; 2]> {
-    let sequential = match (reads.and_then(rates), writes.and_then(rates)) {
-        (Some(reads), Some(writes)) => format!("Reads {reads}, writes {writes}"),
-        (Some(reads), None) => format!("Reads {reads}"),
+) -> Option<Vec<String>> {
+    let mut clauses = match (reads.and_then(rates), writes.and_then(rates)) {
+        (Some(reads), Some(writes)) => vec![format!("Reads {reads}, writes {writes}")],
+        (Some(reads), None) => vec![format!("Reads {reads}")],
         _ => return None,
     };
     let random = [random_reads, random_writes].into_iter().flatten().filter_map(counts);
     let random: Vec<String> = random.collect();
-    let complete = if random.is_empty() {
-        format!("{sequential}.")
-    } else {
-        format!("{sequential}; {} random IOPS.", random.join("/"))
-    };
-    Some([format!("{sequential}."), complete])
+    if !random.is_empty() {
+        clauses.push(format!("{} random IOPS", random.join("/")));
+    }
+    Some(clauses)
 }
 
 /// A throughput: `3.40 GB/s`; of a cell that is too noisy its range, `0.94 to 2.25 GB/s`.
@@ -186,9 +219,12 @@ fn part(cause: &VerdictKind) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Explained, Finding, FindingKind, Level, Stamp};
+    use std::collections::BTreeMap;
+
+    use record::{Explained, Finding, FindingKind, Level, Loss, Stamp};
 
     use super::*;
+    use crate::UsualFigure;
     use crate::testing::outcome;
 
     fn verdict(kind: VerdictKind, workload: Option<&str>) -> Verdict {
@@ -242,6 +278,7 @@ mod tests {
             super::answer(&out).expect("measured").headline,
             "Reads 3.40 GB/s, writes 12.6 MB/s. The link limits sequential reads and writes."
         );
+        assert_eq!(super::answer(&out).expect("measured").rest, "88k/1.2k random IOPS.");
         // A limit of a workload without a tile is not shown.
         let none = (String::new(), Vec::new());
         assert_eq!(limited(&mut out, VerdictKind::Cpu, Some("mixed-4KiB-q32")), none);
@@ -257,31 +294,47 @@ mod tests {
             ("rand-read-4KiB-q32", 90e3),
             ("rand-write-4KiB-q32", 620e3),
         ];
-        let figures = figures.map(|(name, value)| (name.to_string(), value));
-        Usual { whose: "this model", factor_min: 1.15, figures: figures.into_iter().collect() }
+        let figures = figures.map(|(name, value)| {
+            let figure = UsualFigure { value, factor_min: 1.15, gains: BTreeMap::new() };
+            (name.to_string(), figure)
+        });
+        Usual { whose: "this model", figures: figures.into_iter().collect() }
     }
 
     /// The largest loss is named with its cause, whatever else is limited.
     #[test]
     fn the_largest_loss_comes_before_a_link_that_is_reached() {
         let mut out = measured();
-        let said = |out: &Outcome| answer_against(out, Some(&usual())).expect("measured").headline;
+        let answered = |out: &Outcome| answer_against(out, Some(&usual())).expect("measured");
+        let said = |out: &Outcome| answered(out).headline;
+        let rest = "Reads 3.40 GB/s, writes 12.6 MB/s; 88k/1.2k random IOPS. The link limits \
+                    sequential reads.";
         let link = verdict(VerdictKind::Link, Some("seq-read-1MiB-q8"));
         out.verdicts = vec![link.clone()];
         assert_eq!(
             said(&out),
             "Random writes are 500 times below this model, cause unknown: ssdyno run -m states tells."
         );
+        assert_eq!(answered(&out).rest, rest);
         out.verdicts.push(verdict(VerdictKind::MappingUnit, Some("rand-write-4KiB-q32")));
         assert_eq!(
             said(&out),
             "Random writes are 500 times below this model: a large mapping unit."
         );
+        assert_eq!(answered(&out).rest, rest);
+        let loss = Loss {
+            metric: "rand-write-4KiB-q32".into(),
+            factor: 500.0,
+            whose: "this model".into(),
+            cause: Some(VerdictKind::MappingUnit),
+        };
+        assert_eq!(answered(&out).loss, Some(loss));
         out.metrics[5].value = Some(600e3);
         out.verdicts = vec![link, verdict(VerdictKind::Heat, Some("seq-write-1MiB-q8"))];
         let next = "Reads 3.40 GB/s, writes 12.6 MB/s. Sequential writes are 2.0 times below this \
                     model: heat.";
         assert_eq!(said(&out), next);
+        assert_eq!(answered(&out).rest, "88k/600k random IOPS. The link limits sequential reads.");
         // A loss within the interval for the next run is no loss.
         out.metrics[3] = out.metrics[3].clone().between(12.9e6, 25.5e6, record::Covers::NextRun);
         let ending = "; 88k/600k random IOPS. The link limits sequential reads.";
@@ -322,6 +375,7 @@ mod tests {
         let answer = super::answer(&out).expect("measured");
         assert_eq!(answer.stamp, Stamp::NotTheDrive(FindingKind::ServedFromRam));
         assert!(answer.headline.starts_with("These are not the drive's numbers"));
+        assert_eq!(answer.rest, "");
         let mut out = measured();
         out.verdicts = vec![verdict(VerdictKind::Ram, None)];
         assert!(!super::answer(&out).expect("measured").headline.contains("GB/s"));

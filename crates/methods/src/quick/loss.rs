@@ -1,9 +1,16 @@
 //! The largest loss of a drive: a figure far below what is usual for its model or class, with the
 //! cause that a rule found.
+//!
+//! A conclusion about a figure is no cause of its loss if the model has the same limit: a card with
+//! few open blocks is slow at random writes anyway, and slower flash makes it slower. So a cause that
+//! multiplies the work, or adds to its time, must do so by more than half of the loss (in logarithms)
+//! more than on the model. A resource that is used up needs no comparison: it limits a lower figure
+//! only if there is less of it than the model has.
 
 use std::collections::BTreeMap;
 
-use record::{Covers, Metric, Order, VerdictKind};
+use record::{Covers, Loss, Metric, Order, Verdict, VerdictKind};
+use rules::changes::{COMMANDS_AT_A_TIME, DEPTH};
 use script::Outcome;
 use script::draft::times;
 use workload::OpKind;
@@ -11,52 +18,64 @@ use workload::OpKind;
 /// Losses within this factor of the largest count as equal, and one with a cause comes first.
 const ALIKE: f64 = 1.05;
 
+/// Minimum share of a loss, in logarithms, that its cause accounts for.
+const MOST: f64 = 0.5;
+
+/// Minimum share of the time that is left without a cause; a share is not measured more exactly.
+const SHARE_LEFT_MIN: f64 = 0.002;
+
 /// The figures that are usual for a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Usual {
     /// What the drive is held against: `this model`, `this class`.
     pub whose: &'static str,
+    /// By metric.
+    pub figures: BTreeMap<String, UsualFigure>,
+}
+
+/// The usual rate of one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsualFigure {
+    /// The rate, in the unit of the metric.
+    pub value: f64,
     /// A figure is low if the usual one is at least this factor higher.
     pub factor_min: f64,
-    /// Rates of cells, by metric, in the unit of the metric.
-    pub figures: BTreeMap<String, f64>,
+    /// Factors that the figure would gain without the causes that multiply its work or add to its
+    /// time ([`gains`]), by name of the verdict.
+    pub gains: BTreeMap<String, f64>,
 }
 
 /// A figure below the usual one.
-pub(super) struct Loss<'o> {
+pub(super) struct LowFigure {
     /// The cell in words: `Random writes`, `Sequential reads at depth 1`.
     label: String,
     order: Order,
     op: OpKind,
-    /// The usual figure over the measured one.
-    factor: f64,
-    whose: &'static str,
-    /// The conclusion that explains the figure.
-    cause: Option<&'o VerdictKind>,
+    pub loss: Loss,
 }
 
-impl<'o> Loss<'o> {
-    /// The largest loss of a cell, if there is any.
-    pub fn largest(out: &'o Outcome, usual: &Usual) -> Option<Loss<'o>> {
-        let mut losses: Vec<Loss<'_>> =
-            out.metrics.iter().filter_map(|metric| Loss::new(out, metric, usual)).collect();
-        losses.sort_by(|a, b| b.factor.total_cmp(&a.factor));
-        let largest = losses.first()?.factor;
-        let mut alike = losses.iter().take_while(|loss| loss.factor * ALIKE >= largest);
-        let explained = alike.position(|loss| loss.cause.is_some());
-        Some(losses.swap_remove(explained.unwrap_or(0)))
+impl LowFigure {
+    /// The cell with the largest loss, if there is any.
+    pub fn largest(out: &Outcome, usual: &Usual) -> Option<LowFigure> {
+        let low = out.metrics.iter().filter_map(|metric| LowFigure::new(out, metric, usual));
+        let mut low: Vec<LowFigure> = low.collect();
+        low.sort_by(|a, b| b.loss.factor.total_cmp(&a.loss.factor));
+        let largest = low.first()?.loss.factor;
+        let mut alike = low.iter().take_while(|cell| cell.loss.factor * ALIKE >= largest);
+        let explained = alike.position(|cell| cell.loss.cause.is_some());
+        Some(low.swap_remove(explained.unwrap_or(0)))
     }
 
-    /// The loss of a cell against its usual figure, which the next run would not reach.
-    fn new(out: &'o Outcome, metric: &'o Metric, usual: &Usual) -> Option<Loss<'o>> {
+    /// A cell below its usual figure, which the next run would not reach.
+    fn new(out: &Outcome, metric: &Metric, usual: &Usual) -> Option<LowFigure> {
         let key = metric.key();
         let cell = key.as_cell().filter(|c| c.words.is_empty() && key.statistic.is_none())?;
         let (order, op) = (cell.order, cell.op?);
-        let usual_value = *usual.figures.get(&metric.name)?;
-        let factor = usual_value / metric.value.filter(|value| *value > 0.0)?;
+        let figure = usual.figures.get(&metric.name)?;
+        let factor = figure.value / metric.value.filter(|value| *value > 0.0)?;
         let is_next = metric.covers == Some(Covers::NextRun);
-        let is_reached = is_next && metric.high.is_some_and(|high| high >= usual_value);
-        if factor < usual.factor_min || is_reached {
+        let is_reached = is_next && metric.high.is_some_and(|high| high >= figure.value);
+        if factor < figure.factor_min || is_reached {
             return None;
         }
         let name = match order {
@@ -71,23 +90,25 @@ impl<'o> Loss<'o> {
         });
         let depth = if is_deepest { String::new() } else { format!(" at depth {}", cell.depth) };
         let label = format!("{name} {}s{depth}", op.name());
-        Some(Loss { label, order, op, factor, whose: usual.whose, cause: cause(out, &metric.name) })
+        let cause = cause(out, &metric.name, factor, figure).cloned();
+        let (metric, whose) = (metric.name.clone(), usual.whose.to_string());
+        Some(LowFigure { label, order, op, loss: Loss { metric, factor, whose, cause } })
     }
 
     /// The sentences about it, the one that says most first.
     pub fn sentences(&self) -> Vec<String> {
-        let Loss { label, factor, .. } = self;
-        let difference = if *factor >= 1.95 {
-            times(*factor)
+        let LowFigure { label, loss, .. } = self;
+        let difference = if loss.factor >= 1.95 {
+            times(loss.factor)
         } else {
-            format!("{:.0}%", 100.0 * (1.0 - 1.0 / factor))
+            format!("{:.0}%", 100.0 * (1.0 - 1.0 / loss.factor))
         };
-        let loss = format!("{label} are {difference} below {}", self.whose);
-        match self.cause {
-            Some(kind) => vec![format!("{loss}: {}.", in_words(kind))],
+        let words = format!("{label} are {difference} below {}", loss.whose);
+        match &loss.cause {
+            Some(kind) => vec![format!("{words}: {}.", in_words(kind))],
             None => vec![
-                format!("{loss}, cause unknown: ssdyno run -m {} tells.", self.next_method()),
-                format!("{loss}, cause unknown."),
+                format!("{words}, cause unknown: ssdyno run -m {} tells.", self.next_method()),
+                format!("{words}, cause unknown."),
             ],
         }
     }
@@ -102,13 +123,18 @@ impl<'o> Loss<'o> {
     }
 }
 
-/// The conclusion that explains the largest share of a figure's time; of equal ones the first.
-fn cause<'o>(out: &'o Outcome, metric: &str) -> Option<&'o VerdictKind> {
+/// The conclusion that explains the largest share of a figure's time, of those that explain its
+/// loss; of equal ones the first.
+fn cause<'o>(
+    out: &'o Outcome,
+    metric: &str,
+    loss: f64,
+    usual: &UsualFigure,
+) -> Option<&'o VerdictKind> {
     let mut largest: Option<(f64, &VerdictKind)> = None;
     for verdict in &out.verdicts {
         let explained = verdict.explains.iter().find(|explained| explained.metric == metric);
-        let is_cause =
-            !matches!(verdict.kind, VerdictKind::Undetermined | VerdictKind::MixDetermined);
+        let is_cause = is_cause(&verdict.kind) && explains(verdict, metric, loss, usual);
         let Some(explained) = explained.filter(|_| is_cause) else { continue };
         let share = explained.share.unwrap_or(0.0);
         if largest.is_none_or(|(most, _)| share > most) {
@@ -116,6 +142,60 @@ fn cause<'o>(out: &'o Outcome, metric: &str) -> Option<&'o VerdictKind> {
         }
     }
     largest.map(|(_, kind)| kind)
+}
+
+/// Whether a conclusion about a figure explains its loss.
+fn explains(verdict: &Verdict, metric: &str, loss: f64, usual: &UsualFigure) -> bool {
+    let of_model = usual.gains.get(verdict.kind.name());
+    match gain(verdict, metric) {
+        _ if is_used_up(verdict, metric) => true,
+        // Larger blocks show that units are rewritten, not how much less would be written in small
+        // ones.
+        _ if verdict.kind == VerdictKind::MappingUnit && of_model.is_none() => true,
+        Some(gain) => gain / of_model.unwrap_or(&1.0) >= libm::pow(loss, MOST),
+        None => of_model.is_none(),
+    }
+}
+
+/// Whether a conclusion names a resource that is used up by the work on a figure. Commands are, if
+/// they are the cost at any block size and depth, of which no share is measured.
+fn is_used_up(verdict: &Verdict, metric: &str) -> bool {
+    match verdict.kind {
+        VerdictKind::Link
+        | VerdictKind::LinkDowngraded
+        | VerdictKind::HostCeiling
+        | VerdictKind::Cpu
+        | VerdictKind::IoLimit
+        | VerdictKind::FlashBound
+        | VerdictKind::Controller => true,
+        VerdictKind::PerCommand => gain(verdict, metric).is_none(),
+        _ => false,
+    }
+}
+
+/// The factor that a figure would gain at most without the cause, if it was measured there or on
+/// another figure.
+fn gain(verdict: &Verdict, metric: &str) -> Option<f64> {
+    let commands = verdict.evidence.iter().find(|evidence| evidence.name == COMMANDS_AT_A_TIME);
+    if let Some(commands) = commands {
+        return Some(f64::from(DEPTH) / commands.value.max(1.0));
+    }
+    let own = verdict.explains.iter().find(|explained| explained.metric == metric)?.share;
+    let of_others = verdict.explains.iter().filter_map(|explained| explained.share);
+    let share = own.or(of_others.reduce(f64::max))?;
+    Some(1.0 / (1.0 - share).max(SHARE_LEFT_MIN))
+}
+
+/// The factors that a figure would gain without each of the causes that these conclusions name, by
+/// name, except for resources that are used up; 1 where none was measured.
+pub fn gains(verdicts: &[Verdict], metric: &str) -> BTreeMap<String, f64> {
+    let causes = verdicts.iter().filter(|v| v.explains(metric) && !is_used_up(v, metric));
+    let causes = causes.filter(|verdict| is_cause(&verdict.kind));
+    causes.map(|v| (v.kind.name().to_string(), gain(v, metric).unwrap_or(1.0))).collect()
+}
+
+fn is_cause(kind: &VerdictKind) -> bool {
+    !matches!(kind, VerdictKind::Undetermined | VerdictKind::MixDetermined)
 }
 
 /// A cause in the words of a sentence.
@@ -143,5 +223,84 @@ fn in_words(cause: &VerdictKind) -> String {
         VerdictKind::Flush => "flushes".into(),
         VerdictKind::Depth => "the queue was not full".into(),
         other => other.name().to_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Evidence, Explained, Unit};
+
+    use super::*;
+
+    const CELL: &str = "rand-write-4KiB-q32";
+
+    fn explaining(kind: VerdictKind, share: Option<f64>) -> Verdict {
+        let explains = vec![Explained { metric: CELL.into(), share }];
+        Verdict { explains, ..Verdict::new(kind, "") }
+    }
+
+    /// Whether it explains a loss of so many times, of a drive whose model has such a conclusion.
+    fn explains_beside(model: Option<&Verdict>, verdict: &Verdict, loss: f64) -> bool {
+        let of_model: Vec<Verdict> = model.into_iter().cloned().collect();
+        let gains = gains(&of_model, CELL);
+        explains(verdict, CELL, loss, &UsualFigure { value: 1.0, factor_min: 1.15, gains })
+    }
+
+    #[test]
+    fn a_limit_that_the_model_has_too_explains_no_loss() {
+        let open = |share| explaining(VerdictKind::OpenBlocks, Some(share));
+        let (few, fewer) = (open(0.9), open(0.99));
+        assert!(!explains_beside(Some(&few), &few, 1.27));
+        // Ten times the copies are more than half of a loss of 50, in logarithms, and not of 200.
+        assert!(explains_beside(Some(&few), &fewer, 50.0));
+        assert!(!explains_beside(Some(&few), &fewer, 200.0));
+        assert!(explains_beside(None, &few, 50.0) && !explains_beside(None, &few, 200.0));
+    }
+
+    #[test]
+    fn a_cause_of_a_tenth_of_the_time_explains_no_loss_of_four_times() {
+        let stalls = explaining(VerdictKind::Stall, Some(0.1));
+        assert!(!explains_beside(None, &stalls, 4.0) && explains_beside(None, &stalls, 1.2));
+    }
+
+    #[test]
+    fn a_resource_that_is_used_up_explains_a_lower_figure() {
+        let used_up = [
+            explaining(VerdictKind::Link, Some(0.97)),
+            explaining(VerdictKind::FlashBound, None),
+            explaining(VerdictKind::PerCommand, None),
+        ];
+        for verdict in used_up {
+            assert!(explains_beside(Some(&verdict), &verdict, 9.0), "{:?}", verdict.kind);
+        }
+        // At depth 1, the time of commands is part of a figure's.
+        let half = explaining(VerdictKind::PerCommand, Some(0.5));
+        assert!(!explains_beside(Some(&half), &half, 9.0) && explains_beside(None, &half, 3.0));
+    }
+
+    /// A drive that takes 2 commands at a time is at most 16 times as fast with a queue of 32.
+    #[test]
+    fn fewer_commands_at_a_time_explain_as_much_as_they_are_fewer() {
+        let taking = |commands| {
+            let evidence = [Evidence::new(COMMANDS_AT_A_TIME, commands, Unit::Number)];
+            explaining(VerdictKind::DeviceDepth, None).with_evidence(evidence)
+        };
+        assert!(!explains_beside(Some(&taking(1.0)), &taking(1.0), 3.0));
+        assert!(explains_beside(Some(&taking(4.0)), &taking(1.0), 3.0));
+        assert!(explains_beside(None, &taking(2.0), 200.0));
+        assert!(!explains_beside(None, &taking(2.0), 300.0));
+    }
+
+    #[test]
+    fn a_mapping_unit_explains_more_than_larger_blocks_gain() {
+        let unit = |share| explaining(VerdictKind::MappingUnit, Some(share));
+        assert!(explains_beside(None, &unit(0.2), 9.0));
+        assert!(!explains_beside(Some(&unit(0.2)), &unit(0.2), 9.0));
+    }
+
+    #[test]
+    fn a_cause_of_unknown_size_explains_a_loss_if_the_model_lacks_it() {
+        let heat = explaining(VerdictKind::Heat, None);
+        assert!(explains_beside(None, &heat, 3.0) && !explains_beside(Some(&heat), &heat, 3.0));
     }
 }

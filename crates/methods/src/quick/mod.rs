@@ -15,11 +15,10 @@ use workload::units::{binary, span};
 use crate::{authentic, causes};
 use rules::changes::AFTER_REST;
 use script::phase::{self, Rounds};
-use script::{
-    Cell, MethodInfo, MetricInfo, Options, Outcome, Result, Session, TestRegion, has_slow_link,
-};
+use script::{Cell, MethodInfo, MetricInfo, Options, Result, Session, TestRegion, has_slow_link};
 
-pub use loss::Usual;
+pub(crate) use answer::answer_against;
+pub use loss::{Usual, UsualFigure, gains};
 
 /// Default total duration, in seconds.
 const SECONDS: f64 = 60.0;
@@ -117,11 +116,6 @@ const GRID: [MetricInfo; 9] = [
         "a single read after a short rest, which includes leaving a power state, if any",
     ),
 ];
-
-/// The headline of an outcome whose figures are held against the usual ones of such a drive.
-pub(crate) fn headline(out: &Outcome, usual: Option<&Usual>) -> Option<String> {
-    answer::answer_against(out, usual).map(|answer| answer.headline)
-}
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;

@@ -30,6 +30,7 @@ pub(super) fn summary(run: &Run) -> Markup {
         section.summary {
             h1 { (subject(run)) }
             p.verdict.(tone) { (sentence) }
+            @if let Some(rest) = rest(run) { p.rest { (rest) } }
             p.status {
                 @if let Some(answer) = &run.answer {
                     span.(stamp_tone(&answer.stamp)) { (facts::stamp(&answer.stamp)) }
@@ -55,6 +56,12 @@ pub(super) fn summary(run: &Run) -> Markup {
             p.facts { @for fact in facts::target(run, true) { span { (fact) } } }
         }
     }
+}
+
+/// What the concluding sentence has no room for.
+fn rest(run: &Run) -> Option<&str> {
+    let answer = run.answer.as_ref().filter(|_| !run.metrics.is_empty())?;
+    Some(answer.rest.as_str()).filter(|rest| !rest.is_empty())
 }
 
 /// The concluding sentence.

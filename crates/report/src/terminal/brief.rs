@@ -34,6 +34,9 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     let headline =
         if unicode { answer.headline.clone() } else { answer.headline.replace('±', "+-") };
     page.plain(Ink::Strong, &headline);
+    if !answer.rest.is_empty() {
+        page.plain(Ink::Plain, &answer.rest);
+    }
     let sign = match answer.stamp.level() {
         Level::Note => "OK",
         Level::Warn => "!",
@@ -271,7 +274,7 @@ fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
             VerdictKind::Mark | VerdictKind::Speed => verdict.text.clone(),
             _ => one_line(&verdict.text, page.text_width() - 2),
         };
-        if !repeats(&answer.headline, &line) {
+        if !repeats(&answer.headline, &line) && !repeats(&answer.rest, &line) {
             page.labelled("why", Ink::Plain, &line);
         }
     }

@@ -58,6 +58,9 @@ fn in_full(run: &Run, style: &Style, leave_out: impl Fn(&Grid<'_>) -> usize) -> 
     if let Some(answer) = &run.answer {
         page.blank();
         page.labelled("answer", Ink::Strong, &answer.headline);
+        if !answer.rest.is_empty() {
+            page.labelled("", Ink::Plain, &answer.rest);
+        }
         let stamp = [Some(facts::stamp(&answer.stamp)), facts::next_time(run)];
         let stamp: Vec<String> = stamp.into_iter().flatten().collect();
         page.labelled("stamp", stamp_ink(&answer.stamp), &stamp.join("; "));

@@ -409,9 +409,16 @@ pub fn answered() -> Run {
     let rate = ("seq-read-1MiB-q8".to_string(), Unit::BytesPerSecond);
     let answer = Answer {
         question: "How fast is the drive?".into(),
-        headline: "Reads 3.52 GB/s, writes 2.90 GB/s; 88k/61k random IOPS. The link limits \
-                   sequential reads."
+        headline: "Reads 3.52 GB/s, writes 2.90 GB/s. Random writes are 1.4 times below this \
+                   model: heat."
             .into(),
+        rest: "88k/61k random IOPS. The link limits sequential reads.".into(),
+        loss: Some(Loss {
+            metric: "rand-write-4KiB-q32".into(),
+            factor: 1.4,
+            whose: "this model".into(),
+            cause: Some(VerdictKind::Heat),
+        }),
         stamp: Stamp::Reservations(vec![FindingKind::Governor]),
         tiles: vec![Tile {
             label: "Sequential reads".into(),
@@ -547,6 +554,7 @@ pub fn hostile() -> Run {
     let mut run = answered();
     let answer = run.answer.as_mut().expect("answered");
     (answer.question, answer.headline) = (evil.into(), evil.into());
+    answer.rest = evil.into();
     answer.stamp = Stamp::Other(serde_json::json!({ evil: 1 }));
     (answer.tiles[0].label, answer.charts[0].title) = (evil.into(), evil.into());
     answer.peers[0] = Peer { differs: vec![evil.into()], ..maker(evil.into(), Unit::Iops, 1.0) };

@@ -148,13 +148,13 @@ fn answer(headline: &str, warnings: &[Finding]) -> Answer {
         differs: vec![headline.into()],
     };
     Answer {
-        question: "Which?".into(),
-        headline: headline.into(),
-        stamp: Stamp::Reservations(warnings.iter().map(|w| w.kind.clone()).collect()),
-        tiles: Vec::new(),
-        charts: Vec::new(),
-        limits: Vec::new(),
+        rest: headline.into(),
         peers: vec![peer],
+        ..Answer::new(
+            "Which?",
+            headline,
+            Stamp::Reservations(warnings.iter().map(|w| w.kind.clone()).collect()),
+        )
     }
 }
 
