@@ -8,6 +8,10 @@
 //!
 //! `-- --draw N --seed S [WORD]...` judges N drives drawn at random, or those of them whose commands
 //! contain one of the words (`verdicts/drawn.rs`).
+//!
+//! `-- --headlines --draw N --seed S` judges the headlines about the largest losses of such drives
+//! (`verdicts/headlines.rs`), and `-- --spread --draw N --seed S` measures from which factor a figure
+//! is low for its model (`verdicts/spread.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -20,8 +24,14 @@ use std::thread;
 mod drawn;
 #[path = "../tests/it/edited/mod.rs"]
 mod edited;
+#[path = "verdicts/headlines.rs"]
+mod headlines;
 #[path = "../tests/it/proving/mod.rs"]
 mod proving;
+#[path = "../tests/it/quiet/mod.rs"]
+mod quiet;
+#[path = "verdicts/spread.rs"]
+mod spread;
 
 use proving::{SCENARIOS, Scenario, Tally, judge};
 
@@ -32,6 +42,16 @@ const OPEN_MAX: f64 = 25.0;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, draw, count, seed_flag, seed] = &words[..]
+        && (draw.as_str(), seed_flag.as_str()) == ("--draw", "--seed")
+        && let (Ok(count), Ok(seed)) = (count.parse(), seed.parse())
+    {
+        match flag.as_str() {
+            "--headlines" => return headlines::run(count, seed),
+            "--spread" => return spread::run(count, seed),
+            _ => {}
+        }
+    }
     if let ["--draw", count, "--seed", seed, only @ ..] =
         &words.iter().map(String::as_str).collect::<Vec<_>>()[..]
     {

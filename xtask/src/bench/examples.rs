@@ -10,6 +10,8 @@
 //! - `verdicts`: how often `quick` names the right cause of a figure, and how often a wrong one:
 //!   virtual drives with a known cause, judged by removing the cause; or drives drawn at random,
 //!   judged by removing every possible cause (`--draw N --seed S`).
+//! - `headlines`: how often its headline names the largest loss with a true cause, on the same drawn
+//!   drives.
 
 use std::process::ExitCode;
 
@@ -48,12 +50,13 @@ pub fn verdicts(effort: Effort) -> Result<Outcome> {
     example("verdicts", if effort.is_whole() { &["101-110", "20"] } else { &["1", "2"] })
 }
 
-/// The verdicts on so many drives drawn with this seed: half an hour for 200.
-pub fn drawn_verdicts(count: &str, seed: &str) -> Result<ExitCode> {
-    let (met, text) = printed_by("verdicts", &["--draw", count, "--seed", seed])?;
+/// The verdicts or headlines on so many drives drawn with this seed: half an hour for 200.
+pub fn drawn(name: &str, flags: &[&str], count: &str, seed: &str) -> Result<ExitCode> {
+    let words = [flags, &["--draw", count, "--seed", seed]].concat();
+    let (met, text) = printed_by("verdicts", &words)?;
     print!("{text}");
-    let command = format!("cargo xtask bench verdicts --draw {count} --seed {seed}");
-    results::write("verdicts, drawn", &command, &text)?;
+    let command = format!("cargo xtask bench {name} --draw {count} --seed {seed}");
+    results::write(&format!("{name}, drawn"), &command, &text)?;
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

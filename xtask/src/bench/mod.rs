@@ -118,7 +118,10 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             return examples::part_of_coverage("coverage, rounds", "--rounds", &["--rounds"]);
         }
         ["verdicts", "--draw", count, "--seed", seed] => {
-            return examples::drawn_verdicts(count, seed);
+            return examples::drawn("verdicts", &[], count, seed);
+        }
+        ["headlines", "--draw", count, "--seed", seed] => {
+            return examples::drawn("headlines", &["--headlines"], count, seed);
         }
         ["import-against", ref rest @ ..] => return import_against::run(rest),
         ["rigs", directory] => return rigs::run(directory),
@@ -143,7 +146,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         let known: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
-             coverage --rounds, cuts, fio-against, flips, guard, import-against, iozone-against, \
+             coverage --rounds, cuts, fio-against, flips, guard, headlines --draw N --seed S, \
+             import-against, iozone-against, \
              kills, plans, rigs DIR, same REV, store, unsteady, verdicts --draw N --seed S",
             known.join("|")
         );

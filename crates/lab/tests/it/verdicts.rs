@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::proving::counterfactual::{Judgement, Trial};
 use crate::proving::drawn::{Drawn, draw};
+use crate::proving::headline::{Headline, HeadlineTrial};
 use crate::proving::truth::{CAUSE_MIN, HELD_MIN, WRONG_MAX};
 use crate::proving::{SCENARIOS, Scenario, judge, method, plain, quick};
 use engine::Simulator;
@@ -100,6 +101,26 @@ fn what_limits_a_drawn_drive_is_found_by_lifting_every_group() {
     assert!(trial.silent.iter().all(|metric| trial.held.contains(metric)));
     let causeless = trial.gains.values().filter(|gains| gains[0].1 < CAUSE_MIN).count();
     assert_eq!((trial.causeless, trial.held.len() + causeless > 0), (causeless, true));
+}
+
+/// The model has few open blocks, too, and the drive's flash is slower.
+#[test]
+fn a_limit_that_the_model_shares_is_not_the_cause_of_a_loss() {
+    let overrides = vec![("nand.channels", "1".to_string()), ("nand.bus_mb_s", "5".to_string())];
+    let drive = Drawn { preset: "sd-unmarked-4g", overrides, specimen: 1, session: DRAWN };
+    let trial = HeadlineTrial::run(&drive);
+    let HeadlineTrial { headline, judgement, largest, causes, drawn } = &trial;
+    let said = format!("{}: {headline} {largest:?} {causes:?}", drawn.command());
+    assert!(*judgement < Headline::Wrong && largest.1 >= HELD_MIN, "{judgement:?} {said}");
+    assert!(!headline.contains("few open blocks"), "{said}");
+}
+
+#[test]
+fn a_loss_with_one_cause_is_named_with_it() {
+    let overrides = vec![("turnaround", "800".to_string())];
+    let drive = Drawn { preset: "sd-150x", overrides, specimen: 1, session: DRAWN };
+    let trial = HeadlineTrial::run(&drive);
+    assert_eq!(trial.judgement, Headline::Right, "{}", trial.headline);
 }
 
 /// After four rounds of random writes the cache of this drive is full.

@@ -168,14 +168,21 @@ impl Drawn {
         spec
     }
 
-    /// The command that repeats the run.
-    pub fn command(&self) -> String {
+    /// The target as a user writes it.
+    pub fn target(&self) -> String {
         let pairs = self.overrides.iter().map(|(key, value)| format!("{key}={value}&"));
         let pairs: String = pairs.collect();
-        format!(
-            "ssdyno run 'sim:{}?{pairs}seed={}' --seed {}",
-            self.preset, self.specimen, self.session
-        )
+        format!("sim:{}?{pairs}seed={}", self.preset, self.specimen)
+    }
+
+    /// The command that repeats the run.
+    pub fn command(&self) -> String {
+        format!("ssdyno run '{}' --seed {}", self.target(), self.session)
+    }
+
+    /// The same specimen and session of the preset without overrides.
+    pub fn as_shipped(&self) -> Drawn {
+        Drawn { overrides: Vec::new(), ..self.clone() }
     }
 }
 

@@ -5,10 +5,12 @@
 //! figure rises by 10% on the same drive without that cause. A drive can therefore have several
 //! causes, and a verdict that names another cause than the injected one is judged by the one it
 //! names. What a lift removes is in `lifts.rs`. Here the causes are listed; `drawn.rs` draws drives at
-//! random, `truth.rs` finds what limits them, and `counterfactual.rs` judges by it.
+//! random, `truth.rs` finds what limits them, `counterfactual.rs` judges verdicts by it, and
+//! `headline.rs` the sentence about the largest loss.
 
 pub mod counterfactual;
 pub mod drawn;
+pub mod headline;
 pub mod lifts;
 pub mod truth;
 
