@@ -15,7 +15,7 @@ use script::{Declared, MethodInfo, MetricInfo, Options, Session, catalog};
 
 use crate::error::{LabError, Result};
 use crate::image::ImageOnDisk;
-use crate::like;
+use crate::{iozone, like};
 
 /// A script, run or planned depending on the session, which keeps all measurements even after an
 /// error.
@@ -37,7 +37,10 @@ impl<'a> Work<'a> {
 
     pub(crate) fn of_method(name: &str, options: Cow<'a, Options>) -> Result<Work<'a>> {
         let method = methods::find(name)?;
-        let words = options.given_to(method.options, method.ignores);
+        let words = match name {
+            "iozone" => iozone::flags(&options),
+            _ => options.given_to(method.options, method.ignores),
+        };
         let work = Work::new(method, move |session| Ok(session.run(method, &options)?));
         Ok(work.with_options(words))
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use compat::iozone::{IozoneCommand, IozoneRequest};
 use fuzz::Random;
 use record::{Metric, Unit};
 use workload::{BlockSizes, Content};
@@ -35,7 +36,7 @@ const DRIVES: [&str; 5] = [
     "sim:samsung-970-pro-1t?capacity=1GiB&unit=16384",
 ];
 
-const METHODS: [&str; 4] = ["io", "speed", "curve", "iometer"];
+const METHODS: [&str; 5] = ["io", "speed", "curve", "iometer", "iozone"];
 
 /// Names of the facts of each method, with the number of values to draw from.
 fn choices(method: &str) -> &'static [(&'static str, usize)] {
@@ -50,6 +51,7 @@ fn choices(method: &str) -> &'static [(&'static str, usize)] {
             ("duration", 2),
             ("--size", 3),
         ],
+        "iozone" => &[("-e", 2), ("-o", 2), ("-U", 2), ("-H", 3), ("-j", 3), ("-t", 2)],
         "curve" => &[("--reads", 3), ("--size", 3), ("--time", 3)],
         "iometer" => &[("--outstanding", 3), ("--workers", 2), ("--size", 3)],
         _ => &[("--size", 3), ("--replicates", 3)],
@@ -152,6 +154,27 @@ impl Drawn {
         work::options(&[self.method.to_string()], &typed, options).expect("declared")
     }
 
+    /// iozone's command line on the drive, with the options drawn.
+    fn iozone(&self) -> IozoneCommand {
+        let drive = DRIVES[self.drive];
+        let mut words = vec!["-i", "0", "-s", "4m", "-r", "64k", "-f", drive];
+        // Only reads of test 5 have a stride.
+        words.extend(["-i", "5"]);
+        for flag in ["-e", "-o", "-U"] {
+            words.extend((self.fact(flag) > 0).then_some(flag));
+        }
+        words.extend([["-H", "1"], ["-H", "4"], ["-H", "8"]][self.fact("-H")]);
+        words.extend([["-j", "4"], ["-j", "8"], ["-j", "17"]][self.fact("-j")]);
+        if self.fact("-t") > 0 {
+            words.extend(["-t", "2"]);
+        }
+        let words: Vec<String> = words.into_iter().map(String::from).collect();
+        match compat::iozone::parse(&words) {
+            Ok(IozoneRequest::Run(command)) => *command,
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
     /// The record of such a run, with a rate that is the drive's but for chance.
     fn run(&self, id: usize, random: &mut Random) -> Run {
         let request = Request::on(DRIVES[self.drive]);
@@ -162,6 +185,7 @@ impl Drawn {
         };
         let work = match self.method {
             "io" => Work::io(&io),
+            "iozone" => crate::iozone::work(&self.iozone(), false).expect("a method"),
             name => Work::method(name, &options).expect("a method"),
         };
         let planned = request.plan(&work).expect("planned");

@@ -3,7 +3,7 @@
 //! are what is compared.
 //!
 //! A method's workloads follow from its options and from the drive, so its name, protocol and
-//! options describe its work. A workload of `ssdyno io` is chosen by the user and described by its
+//! options describe its work; of iozone, they are iozone's own. A workload of `ssdyno io` is chosen by the user and described by its
 //! fields. What a record does not tell, such as most options in the results of other tools, is
 //! unknown, not different.
 
@@ -21,8 +21,8 @@ use crate::error::{LabError, Result};
 /// Methods whose workloads the user chooses.
 const CHOSEN: [&str; 2] = ["io", "replicate"];
 
-/// Prefix of facts that are options.
-const OPTION: &str = "--";
+/// Prefix of facts that are options; those of one letter have one dash.
+const OPTION: &str = "-";
 
 /// The value of an option that another run has, in a run that tells all of its options.
 const NOT_GIVEN: &str = "not given";
@@ -131,13 +131,18 @@ impl WorkFacts {
             }
         }
         let options = run.options.iter().flatten();
-        facts.extend(options.map(|(name, words)| (format!("{OPTION}{name}").into(), given(words))));
+        facts.extend(options.map(|(name, words)| (dashed(name).into(), given(words))));
         WorkFacts { known: facts, is_complete: run.origin.is_none() && run.options.is_some() }
     }
 
     fn value(&self, what: &str) -> Option<&str> {
         self.known.iter().find(|(name, _)| name == what).map(|(_, value)| value.as_str())
     }
+}
+
+/// An option as on a command line: `--size`, and iozone's `-e` and `-+n`.
+fn dashed(name: &str) -> String {
+    if name.trim_start_matches('+').len() == 1 { format!("-{name}") } else { format!("--{name}") }
 }
 
 /// The words of an option; a switch has none.

@@ -1,5 +1,7 @@
 //! The description of an iozone run: rows of file and record sizes, and the figures of a row.
 
+use std::collections::BTreeMap;
+
 use record::MetricKey;
 use workload::units::binary_tight;
 use workload::{Caching, Calls, Content, Mix, Pattern, Region, Stop, Workload};
@@ -252,6 +254,29 @@ impl Iozone {
 
     fn includes(&self, figure: IozoneFigure) -> bool {
         self.tests.contains(&figure.test()) && !(self.once && figure.again())
+    }
+
+    /// The options that change the figures of a row, by letter as on iozone's command line. Names of
+    /// figures contain the sizes.
+    pub fn flags(&self) -> BTreeMap<String, String> {
+        let switches = [
+            ("e", self.flush),
+            ("o", self.sync),
+            ("I", self.direct),
+            ("+n", self.once),
+            ("U", self.drops),
+        ];
+        let switches = switches.into_iter().filter(|(_, is_on)| *is_on);
+        let switches = switches.map(|(letter, _)| (letter.to_string(), String::new()));
+        let processes = self.processes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let strided = self.tests.contains(&IozoneFigure::StridedRead.test());
+        let values = [
+            ("j", strided.then(|| self.stride.to_string())),
+            ("H", (self.depth > 1).then(|| self.depth.to_string())),
+            ("t", (!processes.is_empty()).then_some(processes)),
+        ];
+        let values = values.into_iter().filter_map(|(letter, v)| Some((letter.to_string(), v?)));
+        switches.chain(values).collect()
     }
 
     /// The columns of the table that the tests fill, with those of retests left out by `-+n`.
