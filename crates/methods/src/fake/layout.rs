@@ -17,11 +17,10 @@ pub(super) const PLACE: u64 = 128 << 10;
 /// Request size for large pieces, bytes.
 const LARGE: u64 = 1 << 20;
 
-/// The piece at the end: 1/64 of the drive, within these limits. f3's author reports caches of
-/// counterfeit sticks of about 1 MiB; a cache larger than the piece hides a missing end.
-const TOP_SHARE: u64 = 64;
-const TOP_MIN: u64 = 16 << 20;
-const TOP_MAX: u64 = 256 << 20;
+/// The piece at the end, at most a quarter of the drive. f3's author reports caches of counterfeit
+/// sticks of about 1 MiB; a cache larger than the piece, and than all places before it, hides a
+/// missing end. An amount, not a share: the cache of a small drive is not smaller.
+const TOP: u64 = 256 << 20;
 
 /// Maximum bytes written at the start: a journal contains them and all other places.
 const LOW_MAX: u64 = 256 << 20;
@@ -70,10 +69,10 @@ impl Layout {
         let borrows = target.allowed == record::Safety::Borrows;
         if is_directory || target.target.kind == TargetKind::File {
             let file = TestPlace { region: Region::first(bytes), chunk: LARGE };
-            let top = TOP_MIN.min(bytes);
+            let top = TOP.min(bytes);
             return Ok(Layout { bytes, places: vec![file], spacing: 0, top, whole: true, borrows });
         }
-        let top = (bytes / TOP_SHARE).clamp(TOP_MIN, TOP_MAX).min(bytes / 4) / LARGE * LARGE;
+        let top = TOP.min(bytes / 4) / LARGE * LARGE;
         // Equal amounts at the start and elsewhere minimize the total.
         let root = ((bytes as f64 * LARGE as f64).sqrt() as u64).next_power_of_two();
         let low = root.min(LOW_MAX).min(bytes / 4) / LARGE * LARGE;
@@ -125,7 +124,7 @@ mod tests {
 
     #[test]
     fn places_do_not_overlap_and_are_few() {
-        for (bytes, most) in [(4 << 20, 3 << 20), (4 << 30, 144 << 20), (1 << 40, 800 << 20)] {
+        for (bytes, most) in [(4 << 20, 3 << 20), (4 << 30, 336 << 20), (1 << 40, 800 << 20)] {
             let layout = layout(bytes, 7);
             let mut regions: Vec<Region> = layout.places.iter().map(|p| p.region).collect();
             regions.sort_by_key(|r| r.start);
@@ -160,9 +159,10 @@ mod tests {
             let layout = layout(4 << 30, seed);
             let low = layout.places.last().expect("the start").region;
             for real in (1..1024).map(|i| i * (layout.bytes - low.bytes) / 1024 / 4096 * 4096) {
+                // The first bytes of a place beyond the real end.
                 let hits = |place: &TestPlace| {
-                    let wrapped = place.region.start % real.max(4096);
-                    place.region.start >= real && low.start <= wrapped && wrapped < low.end()
+                    let first = place.region.start.max(real);
+                    first < place.region.end() && first % real.max(4096) < low.end()
                 };
                 assert!(layout.places.iter().any(hits) || real < low.bytes, "{seed}: {real}");
             }

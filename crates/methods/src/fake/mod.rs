@@ -43,12 +43,12 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "fake",
     summary: "is the capacity real",
     about: "Writes blocks stamped with their address and the seed of the run: at evenly \
-            spaced addresses, over the last 64th (16 to 256 MiB), and then over the first bytes, as \
+            spaced addresses, over the last 256 MiB (at most a quarter), and then over the first bytes, as \
             many as the spacing (64 MiB on a card of 4 GB, at most 256 MiB). Then reads all of them in \
             the same order. A drive that ignores high address bits returns the stamps of other \
             addresses, whatever its real capacity; above 512 GiB, some capacities escape, and the \
             verdict gives the probability. A drive that drops data beyond its memory returns none, \
-            unless it has a cache as large as the last 64th; the answer gives that size. If only places \
+            unless it has a cache as large as that end; the answer gives that size. If only places \
             below others lost their content, they are written again, which pushes the others out of a \
             cache and not out of memory. Reports the real capacity, and the probability of finding a drive on which 1% of \
             the places are bad. In a directory, a scratch file is written and read as a whole, \
@@ -58,7 +58,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             --borrow (its blocks are journaled first and restored) or --destroy.",
     safety: Safety::Borrows,
     seconds: SECONDS,
-    writes: "140 MB on a card of 4 GB, at most 810 MB; all of a file",
+    writes: "350 MB on a card of 4 GB, at most 810 MB; all of a file",
     ignores: &[Common::Time, Common::Replicates],
     primary: &[CAPACITY.name],
     metrics: &[&[CAPACITY, TESTED, LOST, MISPLACED, CACHE, DETECTION]],
