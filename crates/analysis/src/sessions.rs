@@ -51,6 +51,12 @@ impl LogQuantity {
         libm::exp(self.log)
     }
 
+    /// The same quantity, so many times as large.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> LogQuantity {
+        LogQuantity { log: self.log + libm::log(factor), ..self }
+    }
+
     /// Creates a session from a value printed as a range. Returns `None` unless both ends are
     /// positive and `low <= high`.
     pub fn in_range(low: f64, high: f64) -> Option<LogQuantity> {

@@ -30,9 +30,7 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
             .chain(repeats.iter().filter_map(|other| other.metric(&metric.name)))
             .filter_map(session)
             .collect();
-        let key = metric.key();
-        let Some(cell) = key.as_cell() else { continue };
-        let spread = spread::prior_of_cell(run, cell);
+        let spread = spread::prior_of_metric(run, &metric.key());
         if let Some(outlook) = outlook(&runs, spread, ceiling(run, metric)) {
             put(metric, outlook);
         }

@@ -57,6 +57,6 @@ pub use self::error::{ErrorKind, LabError, Result};
 pub use self::kept::{answered, kept};
 pub use self::request::{Instrument, Request, TargetRequest};
 pub use self::session::{Begun, PlannedRun};
-pub use self::spread::prior as assumed_spread;
+pub use self::spread::{prior as assumed_spread, prior_of_metric as assumed_spread_of};
 pub use self::watcher::{Recorded, Watcher};
 pub use self::work::Work;

@@ -4,7 +4,7 @@
 //! workloads are the same, or the steps of a run without workloads, such as a command line. Some differences are inherent and ignored: seeds, the size of a region
 //! that a slow drive fills as far as it gets, checks and the search for causes.
 
-use record::{CellKey, Order, Run, Target, TargetKind, VerdictKind};
+use record::{MetricKey, Order, Run, Target, TargetKind, VerdictKind};
 use serde_json::Value;
 use workload::OpKind;
 
@@ -29,10 +29,11 @@ pub fn prior(run: &Run) -> f64 {
     assumed(&run.target, run.environment.hypervisor.is_some())
 }
 
-/// The same for one cell: which blocks of a card or stick are open when it is written to at random
+/// The same for one metric: which blocks of a card or stick are open when it is written to at random
 /// differs from run to run.
-pub(crate) fn prior_of_cell(run: &Run, cell: &CellKey) -> f64 {
+pub fn prior_of_metric(run: &Run, metric: &MetricKey) -> f64 {
     let prior = prior(run);
+    let Some(cell) = metric.as_cell() else { return prior };
     let writes = cell.op == Some(OpKind::Write) || cell.order == Order::Mixed;
     if prior <= 0.0 || !writes || cell.order == Order::Sequential || !is_card(&run.target) {
         return prior;
@@ -126,7 +127,7 @@ fn fields(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
 
 #[cfg(test)]
 mod tests {
-    use record::{DriveIdentity, Link, MetricKey};
+    use record::{DriveIdentity, Link};
 
     use super::*;
 
@@ -153,10 +154,7 @@ mod tests {
             let target = Target { drive: Some(drive), spec: "sim:a".into(), ..Target::default() };
             Run::new("quick", Target { kind: TargetKind::Virtual, ..target })
         };
-        let prior = |kind: &str, cell: &str| {
-            let key = MetricKey::parse(cell);
-            prior_of_cell(&run(kind), key.as_cell().expect("a cell"))
-        };
+        let prior = |kind: &str, cell: &str| prior_of_metric(&run(kind), &MetricKey::parse(cell));
         let table = [
             ("usb-2", "rand-write-4KiB-q1", CARD_SINGLE_WRITES),
             ("sd-high", "rand-write-4KiB-q32", CARD_RANDOM_WRITES),

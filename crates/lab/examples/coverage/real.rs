@@ -53,8 +53,8 @@ pub fn run(directory: &str, runs: u64) -> Result<bool, Box<dyn Error>> {
     let store = place.path().join("runs");
     let recorded = (1..=runs).map(|seed| quick(directory, seed, &store));
     let recorded: Vec<Run> = recorded.collect::<Result<_, _>>()?;
-    let first = recorded.first().ok_or("no runs")?;
-    let prior = lab::assumed_spread(first);
+    let first = recorded.first().ok_or("no runs")?.clone();
+    let prior = lab::assumed_spread(&first);
     let loads: Vec<f64> = recorded.iter().filter_map(|run| run.environment.load).collect();
     let kind = first.target.filesystem.as_ref().map_or("?", |system| system.kind.as_str());
     println!(
@@ -67,7 +67,7 @@ pub fn run(directory: &str, runs: u64) -> Result<bool, Box<dyn Error>> {
     let printed = printed(&recorded);
     let sessions: Vec<BTreeMap<String, LogQuantity>> =
         recorded.into_iter().map(|run| cells(run.metrics)).collect();
-    let (next, [pairs, splits]) = (covered(&sessions, prior), claims(&sessions, prior));
+    let (next, [pairs, splits]) = (covered(&sessions, prior), claims(&first, &sessions));
     println!("| | share | of | goal |\n|---|---|---|---|");
     let line = |what: &str, count: Count, goal: &str| {
         println!("| {what} | {} | {} | {goal} |", percent(count), count.trials);
@@ -131,11 +131,11 @@ fn printed(recorded: &[Run]) -> Count {
 }
 
 /// Comparisons of the disk with itself that claim a difference.
-fn claims(sessions: &[BTreeMap<String, LogQuantity>], prior: f64) -> [Count; 2] {
+fn claims(first: &Run, sessions: &[BTreeMap<String, LogQuantity>]) -> [Count; 2] {
     let (mut pairs, mut splits) = (Count::default(), Count::default());
     for a in 0..sessions.len() {
         for b in a + 1..sessions.len() {
-            pairs.add(differs(sessions, prior, [&[a], &[b]]));
+            pairs.add(differs(first, sessions, [&[a], &[b]], 1.0));
         }
     }
     // Knuth's generator is good enough for the order of a few hundred splits.
@@ -150,7 +150,7 @@ fn claims(sessions: &[BTreeMap<String, LogQuantity>], prior: f64) -> [Count; 2] 
         order.sort_unstable();
         let drawn: Vec<usize> = order.into_iter().map(|(_, i)| i).take(2 * EARLIER).collect();
         let (a, b) = drawn.split_at(drawn.len() / 2);
-        splits.add(differs(sessions, prior, [a, b]));
+        splits.add(differs(first, sessions, [a, b], 1.0));
     }
     [pairs, splits]
 }

@@ -18,7 +18,7 @@ mod tests;
 mod work;
 
 use analysis::{Claim, ClaimKind, LogQuantity, Look, Sides, claims};
-use record::{FindingKind, HistoryKey, Run, Unit};
+use record::{FindingKind, HistoryKey, MetricKey, Run, Unit};
 use serde::Serialize;
 use store::Store;
 
@@ -54,6 +54,12 @@ impl Side {
     fn without_laid_out(&self) -> Side {
         let runs = self.runs.iter().filter(|run| !is_laid_out(run)).cloned().collect();
         Side { runs, repeats: self.repeats.clone() }
+    }
+
+    /// The largest standard deviation of a metric to assume between its runs, as a fraction.
+    fn assumed_spread(&self, metric: &str) -> f64 {
+        let metric = MetricKey::parse(metric);
+        self.runs.iter().map(|run| spread::prior_of_metric(run, &metric)).fold(0.0, f64::max)
     }
 }
 
@@ -195,7 +201,6 @@ impl Pairing {
         let primary = primary_names(a, b, &matches, metric);
         // Primary metrics come first, otherwise the order of A.
         matches.sort_by_key(|m| !primary.contains(&m.a));
-        let prior = a.runs.iter().chain(&b.runs).map(spread::prior).fold(0.0, f64::max);
         let (mut pairs, mut tests) = (Vec::new(), Vec::new());
         for m in matches {
             let primary = primary.contains(&m.a);
@@ -203,6 +208,8 @@ impl Pairing {
             if primary {
                 let repeats = [(a, &m.a), (b, &m.b)]
                     .map(|(side, name)| sessions(&quantities_named(&side.repeats, name)));
+                let prior = [(a, &m.a), (b, &m.b)].map(|(side, name)| side.assumed_spread(name));
+                let prior = prior[0].max(prior[1]);
                 let [a, b] = values.each_ref().map(|side| sessions(side));
                 tests.push((pairs.len(), Sides { a, b, repeats: repeats.into(), prior }));
             }

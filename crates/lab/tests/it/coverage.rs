@@ -8,20 +8,34 @@ mod sample;
 
 use std::collections::BTreeMap;
 
-use sample::{Count, PRESETS, cells, cover, false_claims, outcome, primary, sessions};
+use sample::{
+    Count, PRESETS, Width, cells, cover, described, false_claims, outcome, primary, sessions,
+    true_claims, widths,
+};
 use script::Options;
 
 #[test]
 fn the_interval_contains_the_next_run_of_a_drive_that_varies() {
     let mut pooled = Count::default();
     for preset in [PRESETS[2], PRESETS[8]] {
-        let mut cells = BTreeMap::new();
+        let drive = described(preset);
+        let (mut cells, mut sums) = (BTreeMap::new(), BTreeMap::new());
         for specimen in 1..=2 {
             let runs = sessions(preset, specimen, 32 << 20);
-            cover(&runs, &mut cells);
-            let [pairs, splits] = false_claims(&runs);
+            cover(&drive, &runs, &mut cells);
+            let [pairs, splits] = false_claims(&drive, &runs);
             assert_eq!((pairs.trials, splits.trials), (15, 10));
             assert!(pairs.hits == 0 && splits.hits <= 1, "{preset}: {pairs:?} {splits:?}");
+            let [_, found] = true_claims(&drive, &runs);
+            assert!(found.share() >= 0.8, "{preset}: {found:?}");
+            for (cell, width) in widths(&drive, &runs) {
+                sums.entry(cell).or_insert_with(Width::default).sum(width);
+            }
+        }
+        // Of two specimens, six runs each: an interval that follows the prior would be far wider.
+        for (cell, width) in sums {
+            let is_narrow = width.half() <= (8.0 * width.deviation()).max(0.0022);
+            assert!(is_narrow, "{preset}, {cell}: {width:?}");
         }
         cells.iter().filter(|((_, k), _)| *k > 1).for_each(|(_, count)| pooled.sum(*count));
     }
