@@ -19,7 +19,7 @@ use super::grid::{Grid, SAME};
 use super::nearby::NEAR_GAIN;
 use super::{Ruling, percent};
 use crate::Digest;
-use crate::changes::{DEPTH, LARGER};
+use crate::changes::{COMMANDS_AT_A_TIME, DEPTH, LARGER};
 
 /// Maximum relative deviation of a device depth from a whole number.
 const WHOLE_WITHIN: f64 = 0.08;
@@ -93,7 +93,7 @@ impl Grid<'_> {
         let ruling = Ruling::yes(VerdictKind::DeviceDepth, said(commands, ratio))
             .explaining(self.find(Read, Order::Random, 1, DEPTH)?, None)
             .next_test("the drive on another controller or bridge, which may set the limit")
-            .with("rate at depth 32 / at depth 1", ratio, Unit::Number)
+            .with(COMMANDS_AT_A_TIME, ratio, Unit::Number)
             .with("the same with larger blocks", larger, Unit::Number);
         let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
         let writes = writes.filter(|(deep, single)| {
@@ -116,7 +116,7 @@ impl Grid<'_> {
         let ruling = Ruling::yes(VerdictKind::Usb, text)
             .explaining(self.find(Read, Order::Random, 1, DEPTH)?, None)
             .next_test("the drive in a UAS enclosure, or without a bridge")
-            .with("rate at depth 32 / at depth 1", ratio, Unit::Number);
+            .with(COMMANDS_AT_A_TIME, ratio, Unit::Number);
         let writes = self.find(Write, Order::Random, 1, DEPTH).filter(|writes| {
             let burst = self.burst(writes.first().block_bytes, DEPTH);
             let single = self.random(Write, 1, 1).filter(|_| self.buffered_write_ns().is_some());
