@@ -62,6 +62,9 @@ impl WriteBurst {
 /// a stripe over all dies of a drive.
 pub const NEAR_BYTES: u64 = 4 << 20;
 
+/// Word in the names of cells that read data just written.
+pub const JUST_WRITTEN: &str = "just-written";
+
 /// The read after a rest.
 pub const AFTER_REST: &str = "check-read-after-rest";
 

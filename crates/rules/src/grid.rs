@@ -10,7 +10,7 @@ use workload::{Mix, OpKind};
 use super::subject::Subject;
 use crate::Digest;
 use crate::changes::{
-    AFTER_REST, Addressing, DEEPER, DEPTH, LARGER, burst_name, first_name, test_named,
+    AFTER_REST, Addressing, DEEPER, DEPTH, JUST_WRITTEN, LARGER, burst_name, first_name, test_named,
 };
 
 /// A workload repeated a second later stays within this factor, unless the drive changed its state.
@@ -46,6 +46,20 @@ impl<'a> Grid<'a> {
                 && first.block_bytes == block
                 && first.depth_nominal == Some(depth)
         })
+    }
+
+    /// Operations per second of small random reads at this depth, of data just written.
+    pub fn just_written(&self, depth: u32) -> Option<f64> {
+        let block = u64::from(self.small()?);
+        let subject = self.subjects.iter().find(|subject| {
+            let key = MetricKey::parse(subject.name());
+            key.as_cell().is_some_and(|cell| {
+                cell.words.join("-") == JUST_WRITTEN
+                    && (cell.op, cell.order) == (Some(Read), Order::Random)
+                    && (cell.block_bytes, cell.depth) == (block, depth)
+            })
+        });
+        rate(subject?)
     }
 
     /// The reported cell of large sequential blocks.

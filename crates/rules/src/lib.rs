@@ -34,6 +34,7 @@ mod grid;
 mod group;
 mod heat;
 mod host;
+mod just_written;
 mod link;
 mod map_cache;
 mod media;
@@ -85,7 +86,7 @@ pub use untrimmed::ReachedState;
 pub use untrimmed::States;
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 35] = [
+static RULES: [&Rule; 36] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -121,6 +122,7 @@ static RULES: [&Rule; 35] = [
     &mix::RULE,
     &filesystem::RULE,
     &media::RULE,
+    &just_written::RULE,
 ];
 
 /// All conclusions from the measurements on this target: claims and checks first, then the causes.
@@ -329,6 +331,7 @@ mod tests {
             &power::RULE,
             &filesystem::RULE,
             &media::RULE,
+            &just_written::RULE,
         ];
         of_drive.iter().for_each(|rule| assert!(silent(rule, &ram::RULE)));
         let inside = [

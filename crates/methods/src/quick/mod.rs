@@ -13,7 +13,7 @@ use workload::OpKind::{Read, Write};
 use workload::units::{binary, span};
 
 use crate::{authentic, causes};
-use rules::changes::AFTER_REST;
+use rules::changes::{AFTER_REST, JUST_WRITTEN};
 use script::phase::{self, Rounds};
 use script::{Cell, MethodInfo, MetricInfo, Options, Result, Session, TestRegion, has_slow_link};
 
@@ -47,8 +47,7 @@ const SINGLE_CELLS: u32 = 4 + 1;
 const FRESH_SEEDS: u32 = 10;
 const SCATTERED_SEED: u32 = 9;
 
-/// States with their own metric names.
-const JUST_WRITTEN: &str = "just-written";
+/// A state with its own metric names, as [`JUST_WRITTEN`].
 const SCATTERED: &str = "scattered";
 
 /// The method.

@@ -19,6 +19,7 @@ mod full;
 mod group;
 mod heat;
 mod host;
+mod just_written;
 mod link;
 mod map_cache;
 mod media;

@@ -7,13 +7,13 @@ use crate::rule::{Role, Rule};
 use crate::testing::{device, digest, named, target, with_link};
 use crate::{
     Checks, Digest, RULES, Ruling, cache_end, contenders, content, cpu, depth, device_cache,
-    fallen, filesystem, flush, flush_cost, full, group, heat, host, judge, link, map_cache, media,
-    misaligned, mix, nearby, others, power, ram, speed, stall, steady, throttle, trim, untrimmed,
-    wear,
+    fallen, filesystem, flush, flush_cost, full, group, heat, host, judge, just_written, link,
+    map_cache, media, misaligned, mix, nearby, others, power, ram, speed, stall, steady, throttle,
+    trim, untrimmed, wear,
 };
 
 /// Every rule with its name, in the order of their conclusions.
-static NAMES: [(&str, &Rule); 35] = [
+static NAMES: [(&str, &Rule); 36] = [
     ("ram", &ram::RULE),
     ("cache end", &cache_end::RULE),
     ("untrimmed", &untrimmed::UNTRIMMED),
@@ -49,6 +49,7 @@ static NAMES: [(&str, &Rule); 35] = [
     ("mix", &mix::RULE),
     ("file system", &filesystem::RULE),
     ("media", &media::RULE),
+    ("just written", &just_written::RULE),
 ];
 
 fn name(rule: &Rule) -> &'static str {
@@ -99,6 +100,7 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         ("mix", Cause, ""),
         ("file system", Rest, "ram, quota, io limit, cpu"),
         ("media", Rest, "ram, quota, io limit, others"),
+        ("just written", Rest, "ram, quota, io limit, others"),
     ];
     for ((rule, role, by), expected) in said.zip(expected) {
         assert_eq!((rule, role, by.as_str()), expected);

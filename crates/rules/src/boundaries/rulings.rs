@@ -34,7 +34,7 @@ fn round(value: f64) -> f64 {
 
 #[test]
 fn the_texts_and_numbers_of_rulings_are_as_reviewed() {
-    let rules: [(&str, Vec<Ruling>); 31] = [
+    let rules: [(&str, Vec<Ruling>); 32] = [
         ("cache end", super::cache_end::examples()),
         ("contenders", super::contenders::examples()),
         ("content", super::content::examples()),
@@ -50,6 +50,7 @@ fn the_texts_and_numbers_of_rulings_are_as_reviewed() {
         ("group", super::group::examples()),
         ("heat", super::heat::examples()),
         ("host", super::host::examples()),
+        ("just written", super::just_written::examples()),
         ("link", super::link::examples()),
         ("map cache", super::map_cache::examples()),
         ("media", super::media::examples()),
