@@ -230,10 +230,10 @@ fn bursts(
     rest: f64,
     random: bool,
 ) -> Result<()> {
-    let all = if has_slow_link(session.target()) { SLOW_BURSTS } else { BURSTS };
-    let rest = rest / all.len() as f64;
+    let bursts = if has_slow_link(session.target()) { SLOW_BURSTS } else { BURSTS };
+    let rest = rest / bursts.len() as f64;
     session.rounds(RESTS, None, |session, round| {
-        for (index, burst) in (1..).zip(all).filter(|(_, burst)| random == (burst.blocks == 1)) {
+        for (index, burst) in (1..).zip(bursts).filter(|(_, burst)| random == (burst.blocks == 1)) {
             let block = match burst.blocks {
                 0 => test_region.large,
                 blocks => blocks * test_region.small,
