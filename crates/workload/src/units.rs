@@ -54,6 +54,62 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(value * scale).map_err(|_| bad())
 }
 
+/// Parses a rate in bytes per second: `400MB/s`, `1.5GiB/s`, `3200Mbit/s`, `800Mb/s` (bits), or
+/// frames per second times the size of a frame: `24x12MB`. A rate always has a unit; `mb/s` could be
+/// bits or bytes and is refused.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    let bad = || {
+        format!("'{text}' is not a rate; write for example 400MB/s, 3200Mbit/s or 24x12MB (frames)")
+    };
+    let rate = match text.split_once('x') {
+        Some((frames, frame)) => {
+            let frames = frames.trim().trim_end_matches("fps").trim_end();
+            let frames: f64 = frames.parse().map_err(|_| bad())?;
+            frames * parse_bytes(frame).map_err(|_| bad())? as f64
+        }
+        None => {
+            let (number, unit) = split(text);
+            let number: f64 = number.parse().map_err(|_| bad())?;
+            number * bytes_per_s(unit).ok_or_else(bad)?
+        }
+    };
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err(bad()) }
+}
+
+/// The bytes per second in a unit of rates, such as `MB/s` or `Gbit/s`.
+fn bytes_per_s(unit: &str) -> Option<f64> {
+    let amount = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps"))?;
+    let bits = amount.strip_suffix("bit").or_else(|| amount.strip_suffix('b'));
+    let (prefix, share) = match bits {
+        Some(prefix) => (prefix, 1.0 / 8.0),
+        None => (amount.strip_suffix('B')?, 1.0),
+    };
+    let scale = match prefix {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "Ki" => 1024.0,
+        "Mi" => 1_048_576.0,
+        "Gi" => 1_073_741_824.0,
+        _ => return None,
+    };
+    Some(scale * share)
+}
+
+/// Parses a number of events, per second or in all, of which `k` are thousand and `M` a million:
+/// `5000`, `5k`, `1.2M`.
+pub fn parse_amount(text: &str) -> Result<f64, String> {
+    let bad = || format!("'{text}' is not a number; write for example 5000, 5k or 1.2M");
+    let text = text.trim();
+    let (number, scale) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1e3),
+        None => text.strip_suffix('M').map_or((text, 1.0), |number| (number, 1e6)),
+    };
+    number.parse::<f64>().map(|number| number * scale).map_err(|_| bad())
+}
+
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -213,6 +269,29 @@ mod tests {
     }
 
     #[test]
+    fn rates_have_units_and_bits_are_not_bytes() {
+        let table = [
+            ("400MB/s", 400e6),
+            ("1.5 GiB/s", 1.5 * 1_073_741_824.0),
+            ("3200Mbit/s", 400e6),
+            ("400Mb/s", 50e6),
+            ("10Gbps", 1.25e9),
+            ("250MBps", 250e6),
+            ("24x12MB", 288e6),
+            ("60fps x 8MiB", 60.0 * 8_388_608.0),
+        ];
+        for (text, rate) in table {
+            assert_eq!(parse_rate(text), Ok(rate), "{text}");
+        }
+        for text in ["400", "400MB", "2G", "400mb/s", "0MB/s", "-1MB/s", "x", "24x", "1e400x1"] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+        assert_eq!(parse_amount("5k"), Ok(5000.0));
+        assert_eq!(parse_amount("1.2M"), Ok(1.2e6));
+        assert!(parse_amount("5 parsecs").is_err() && parse_amount("").is_err());
+    }
+
+    #[test]
     fn values_are_shown_as_people_write_them() {
         assert_eq!(binary(4096), "4 KiB");
         assert_eq!(binary(1 << 30), "1 GiB");
@@ -240,6 +319,8 @@ mod tests {
         fn any_text_is_a_size_or_an_error(text in ".{0,12}") {
             let _ = parse_bytes(&text);
             let _ = parse_duration(&text);
+            let _ = parse_amount(&text);
+            let _ = parse_rate(&text);
         }
 
         #[test]

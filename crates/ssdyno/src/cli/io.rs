@@ -94,8 +94,9 @@ pub struct FlightArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     #[arg(value_name = "N")]
     pub jobs: u32,
-    /// Arrivals per second: an open loop, with response times
+    /// Arrivals per second, such as 5k: an open loop, with response times
     #[arg(long, value_name = "IOPS", allow_negative_numbers = true)]
+    #[arg(value_parser = units::parse_amount)]
     pub rate: Option<f64>,
     /// Poisson arrivals at --rate
     #[arg(long, requires = "rate")]
