@@ -85,7 +85,7 @@ impl Steps<'_> {
                 let size = (session.target().bytes, session.target().logical_block_bytes);
                 let region = Region::first(size.0);
                 let bytes = finished::written_max(size.0);
-                let bulk = [Bulk { way: BlockWay::Write, region, bytes }];
+                let bulk = [Bulk::new(BlockWay::Write, region, bytes)];
                 // An error of the partitioning passes through as a result.
                 let volumes = session.transfer(name, &bulk, |session| {
                     Ok(finished::finish(session, partition, size))

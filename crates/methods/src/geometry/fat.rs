@@ -67,7 +67,7 @@ pub(super) fn search(
     session.step(FAT_ZONE.name, 0);
     let small = SMALL.max(u64::from(whole.block));
     let bytes = u64::from(ROUNDS) * (FIRST + OTHERS) * (WRITES + 1) * small;
-    let bulk = [Bulk { way: BlockWay::Write, region: Region::first(whole.bytes()), bytes }];
+    let bulk = [Bulk::new(BlockWay::Write, Region::first(whole.bytes()), bytes)];
     let zone = session.transfer(FAT_ZONE.name, &bulk, |session| {
         let Some(erase) = erase else { return Ok(None) };
         let Some((blocks, first)) = places(whole.bytes() / erase) else { return Ok(None) };

@@ -47,7 +47,7 @@ pub(super) fn search(
     for (index, name) in names.into_iter().enumerate() {
         session.step(name, 0);
         let bytes = BYTES_MAX.min(whole.bytes());
-        let bulk = [Bulk { way: BlockWay::Write, region: whole.test_region.region(), bytes }];
+        let bulk = [Bulk::new(BlockWay::Write, whole.test_region.region(), bytes)];
         let open = session.transfer(name, &bulk, |session| {
             let Some(erase) = erase else { return Ok(None) };
             let mut writer = Writer::new(session, whole, erase, index == 1);

@@ -55,7 +55,7 @@ pub(super) fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<Option
     let filler = Filler::new(Content::Random, whole.test_region.seed_of(30));
     let second = second(bytes / CHUNK, half / CHUNK) * CHUNK;
     let region = Region::first(second + bytes);
-    let bulk = [Bulk { way: BlockWay::Write, region, bytes: 2 * bytes }];
+    let bulk = [Bulk::new(BlockWay::Write, region, 2 * bytes)];
     let streams = session.transfer("geometry-period", &bulk, |session| {
         [0, second].into_iter().map(|begin| stream(session, &filler, begin, bytes)).collect()
     })?;

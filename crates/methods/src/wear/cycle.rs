@@ -276,7 +276,7 @@ impl Test {
 
     /// Transfers of cycled blocks.
     fn bulk(&self, way: BlockWay, blocks: u64) -> Bulk {
-        Bulk { way, region: self.layout.cycled_region(), bytes: blocks * BLOCK }
+        Bulk::new(way, self.layout.cycled_region(), blocks * BLOCK)
     }
 
     /// Writes the passes up to a number, and checks each after the next is written. `open` is the

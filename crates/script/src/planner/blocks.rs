@@ -23,17 +23,18 @@ impl Planner {
     }
 
     /// Counts transfers of `bytes` in total within a region, in the current step. `bytes` may
-    /// exceed the region, which is then written or read repeatedly.
-    pub fn transfer(&mut self, way: BlockWay, region: Region, bytes: u64) {
+    /// exceed the region, which is then written or read repeatedly. They take at least `seconds_min`.
+    pub fn transfer(&mut self, way: BlockWay, region: Region, bytes: u64, seconds_min: f64) {
         let least_ns = self.least_ns(bytes);
         match way {
             BlockWay::Write => {
                 self.write_through_door(region);
-                self.add(bytes, expect::fill(bytes, &self.info), least_ns);
+                let seconds = expect::fill(bytes, &self.info).max(seconds_min);
+                self.add(bytes, seconds, least_ns);
             }
             BlockWay::Read => {
                 self.touched.read(region);
-                self.add(0, expect::read(bytes, &self.info), least_ns);
+                self.add(0, expect::read(bytes, &self.info).max(seconds_min), least_ns);
             }
             BlockWay::Flush => {}
         }
@@ -48,7 +49,7 @@ impl Blocks for Planner {
     fn submit(&mut self, mut request: BlockRequest) -> Result<()> {
         let submitted_ns = self.now_ns;
         let bytes = request.bytes.len() as u64;
-        self.transfer(request.way, Region { start: request.offset, bytes }, bytes);
+        self.transfer(request.way, Region { start: request.offset, bytes }, bytes, 0.0);
         if request.way == BlockWay::Read {
             request.bytes.fill(0);
         }
@@ -68,7 +69,7 @@ impl Blocks for Planner {
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let bytes = buffer.len() as u64;
-        self.transfer(BlockWay::Read, Region { start: offset, bytes }, bytes);
+        self.transfer(BlockWay::Read, Region { start: offset, bytes }, bytes, 0.0);
         buffer.fill(0);
         Ok(())
     }

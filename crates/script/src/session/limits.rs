@@ -62,12 +62,30 @@ pub struct Bulk {
     pub region: Region,
     /// Total bytes.
     pub bytes: u64,
+    /// Rate at which the requests arrive at most, bytes per second.
+    pub rate: Option<f64>,
 }
 
 impl Bulk {
+    /// Transfers as fast as possible.
+    pub fn new(way: BlockWay, region: Region, bytes: u64) -> Bulk {
+        Bulk { way, region, bytes, rate: None }
+    }
+
     /// One pass over the region.
     pub fn once(way: BlockWay, region: Region) -> Bulk {
-        Bulk { way, region, bytes: region.bytes }
+        Bulk::new(way, region, region.bytes)
+    }
+
+    /// The same at this rate, if any.
+    #[must_use]
+    pub fn paced(self, rate: Option<f64>) -> Bulk {
+        Bulk { rate, ..self }
+    }
+
+    /// Least duration at its rate, seconds.
+    fn seconds_min(&self) -> f64 {
+        self.rate.map_or(0.0, |rate| self.bytes as f64 / rate)
     }
 }
 
@@ -217,7 +235,7 @@ impl<'a> Session<'a> {
         body: impl FnOnce(&mut Session<'a>) -> Result<T>,
     ) -> Result<Option<T>> {
         if let Door::Plan(planner) = &mut self.door {
-            bulk.iter().for_each(|b| planner.transfer(b.way, b.region, b.bytes));
+            bulk.iter().for_each(|b| planner.transfer(b.way, b.region, b.bytes, b.seconds_min()));
             return Ok(None);
         }
         let writes = bulk.iter().filter(|b| b.way == BlockWay::Write);

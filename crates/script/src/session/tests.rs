@@ -114,7 +114,7 @@ fn a_part_with_its_own_outcome_stays_within_the_same_budget() {
 #[test]
 fn declared_amounts_are_the_plan_and_writing_more_is_an_error() {
     let bulk = [
-        Bulk { way: BlockWay::Write, region: Region::first(8 * MIB), bytes: 3 * MIB },
+        Bulk::new(BlockWay::Write, Region::first(8 * MIB), 3 * MIB),
         Bulk::once(BlockWay::Read, Region::first(64 * MIB)),
     ];
     let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);
