@@ -312,8 +312,8 @@ fn of_drives() -> Vec<Flip> {
             0,
             twice(recorder, |fake| fake.door.stalls = vec![(40 * MIB, 300_000_000)]),
         )
-        .with("rate", "500MB")
-        .says(["the camera must buffer ", ", or 154 MB on a full drive."]),
+        .with("rate", "500MB/s")
+        .says(["Yes: 500 MB/s", "No: 500 MB/s loses "]),
         Flip::new("cluster", 20, twice(plain, |fake| fake.traits.command_ns = 1))
             .with("fs", "exfat")
             .says(["units write at or near", "Even the smallest units, 2 KiB,"]),

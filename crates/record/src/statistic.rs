@@ -150,6 +150,10 @@ statistics! {
     Sync = "sync",
     /// Largest resident memory, bytes.
     Memory = "memory",
+    /// Bytes read by the program itself.
+    OwnRead = "own-read",
+    /// Bytes written by the program itself.
+    OwnWritten = "own-written",
     /// Bytes read by the device.
     DeviceRead = "device-read",
     /// Bytes written by the device until the program ended.
@@ -170,6 +174,8 @@ statistics! {
     Buffer = "buffer",
     /// Highest rate without lost frames.
     LosslessRate = "lossless-rate",
+    /// Frames of a recording.
+    Frames = "frames",
     /// Frames lost.
     LostFrames = "lost-frames",
     /// Reads of metadata per GiB.

@@ -186,6 +186,17 @@ pub fn count(value: f64) -> String {
     }
 }
 
+/// Formats a whole number with groups of three digits: `7,997`, `1,048,576`.
+pub fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let count = digits.len();
+    let groups = digits.chars().enumerate().map(|(place, digit)| {
+        let begins = place > 0 && (count - place).is_multiple_of(3);
+        if begins { format!(",{digit}") } else { digit.to_string() }
+    });
+    groups.collect()
+}
+
 /// Formats a factor of at least 1: `3.1 times`, `12 times`.
 pub fn times(factor: f64) -> String {
     if factor >= 9.95 { format!("{factor:.0} times") } else { format!("{factor:.1} times") }
@@ -201,6 +212,10 @@ mod tests {
         assert_eq!(rates, ["3.40 GB/s", "12.6 GB/s", "1.00 GB/s", "12.6 MB/s"]);
         let counts = [640.4, 88_123.0, 1.2e6, 9_949.0, 3.25].map(count);
         assert_eq!(counts, ["640", "88k", "1.2M", "9.9k", "3.2"]);
+        assert_eq!(
+            [0.0, 999.0, 7997.0, 1_048_576.0].map(grouped),
+            ["0", "999", "7,997", "1,048,576"]
+        );
         assert_eq!([3.13, 12.3].map(times), ["3.1 times", "12 times"]);
     }
 }

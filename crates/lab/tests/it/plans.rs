@@ -57,7 +57,7 @@ const ONE_PROCESS: &str = "one process was requested";
 
 /// Declared metrics that the NVMe drive of this test does not publish, with the reason. Tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 53] = [
+const ELSEWHERE: [(&str, &str); 58] = [
     ("check-map-held", "it caches its whole map"),
     ("check-map-miss", "it caches its whole map"),
     ("check-dedupe", "content does not affect its speed"),
@@ -69,6 +69,7 @@ const ELSEWHERE: [(&str, &str); 53] = [
     ("command.{user,system}", NO_PROGRAMS),
     ("command.sync", NO_PROGRAMS),
     ("command.memory", NO_PROGRAMS),
+    ("command.own-{read,written}", NO_PROGRAMS),
     ("command.device-{read,written}", NO_PROGRAMS),
     ("command.device-{written-synced,discarded}", NO_PROGRAMS),
     ("command.device-depth", NO_PROGRAMS),
@@ -112,6 +113,10 @@ const ELSEWHERE: [(&str, &str); 53] = [
     ("restore-image.ratio", NO_IMAGE),
     ("stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer", NO_RATE),
     ("stream-{exfat,exfat-full,fat32,fat32-full,file}.lost-frames", NO_RATE),
+    ("stream-{exfat,exfat-full,fat32,fat32-full,file}.frames", NO_RATE),
+    ("stream-camera", NO_RATE),
+    ("stream-frame", NO_RATE),
+    ("stream-asked", NO_RATE),
     ("sustain-fresh.cache", SHORT),
     ("sustain-fresh.undershoot", SHORT),
     ("sustain-fresh.{inside,after}", SHORT),

@@ -1,91 +1,227 @@
-//! The answer of `stream`: the recording rate, and the buffer that a camera needs.
+//! The answer of `stream`: for a camera yes or no, without one the recording rate.
 
-use super::{BUFFER_GIVEN, RAW, RECORDED};
-use record::Statistic::{Buffer, LongestStall, LosslessRate, LostFrames, MetadataWrites, Ratio};
+use record::Statistic::{
+    Buffer, Frames, LongestStall, LosslessRate, LostFrames, MetadataWrites, Ratio,
+};
 use record::{Answer, Axis, Better, Chart, Metric, MetricKey, Statistic, Unit};
 use script::Outcome;
-use script::draft::{Draft, rate};
-use workload::units::{binary, decimal};
+use script::draft::{Draft, grouped, rate};
+use workload::units::{binary, decimal, duration, latency};
 
-/// The answer of `stream`: the recording rate, and the buffer that a camera needs or the camera
-/// rate that a given buffer allows.
+use super::{ASKED, BUFFER_GIVEN, CAMERA_RATE, FRAME_BYTES, RAW, RECORDED};
+
+/// Passes and their names in charts, the full drive first.
+const PASSES: [(&str, &str); 6] = [
+    ("exfat-full", "exFAT, full drive"),
+    ("fat32-full", "FAT32, full drive"),
+    ("exfat", "exFAT"),
+    ("fat32", "FAT32"),
+    ("file", "file"),
+    ("raw", "no file system"),
+];
+
+/// The recordings of an outcome.
+struct Recordings<'o> {
+    out: &'o Outcome,
+    /// Key of the rate and name of each.
+    passes: Vec<(MetricKey, &'static str)>,
+}
+
+/// The answer of `stream`.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
-    let passes = [
-        ("exfat-full", "exFAT, full drive"),
-        ("fat32-full", "FAT32, full drive"),
-        ("exfat", "exFAT"),
-        ("fat32", "FAT32"),
-        ("file", "file"),
-        ("raw", "no file system"),
-    ];
-    let passes = passes.map(|(pass, label)| (RECORDED.member(&[&pass]), label));
-    let recordings: Vec<_> =
-        passes.into_iter().filter(|(pass, _)| out.metric(pass).is_some()).collect();
-    let raw = MetricKey::from(RAW);
-    let metric = |pass: &MetricKey, statistic| out.metric(pass.clone().with(statistic));
-    // The worst state decides whether a camera can rely on the drive.
-    let worst = |statistic: Statistic, sign: f64| {
-        let files = recordings.iter().filter(|(pass, _)| *pass != raw);
-        let rank = |m: &&Metric| m.value.map_or(f64::NEG_INFINITY, |value| sign * value);
-        let metrics = files.filter_map(|(pass, _)| metric(pass, statistic));
+    let passes = PASSES.map(|(pass, label)| (RECORDED.member(&[&pass]), label));
+    let passes = passes.into_iter().filter(|(pass, _)| out.metric(pass).is_some()).collect();
+    let recordings = Recordings { out, passes };
+    match out.value(CAMERA_RATE) {
+        Some(camera_rate) => recordings.of_camera(camera_rate),
+        None => recordings.flat_out(),
+    }
+}
+
+impl<'o> Recordings<'o> {
+    /// Yes or no: can a camera of this rate be recorded?
+    fn of_camera(&self, camera_rate: f64) -> Option<Answer> {
+        let lost = self.worst(LostFrames, 1.0)?;
+        let pass = MetricKey::from(lost).without_statistic();
+        let frames = self.out.value(pass.clone().with(Frames))?;
+        let frame_bytes = self.out.value(FRAME_BYTES)?;
+        let bytes = frames * frame_bytes;
+        let is_complete = self.out.value(ASKED).is_none_or(|asked| bytes + frame_bytes > asked);
+        let (sentence, more) = match (lost.value?, is_complete) {
+            (lost, true) if lost == 0.0 => self.yes(camera_rate, bytes),
+            (lost, _) if lost > 0.0 => self.no(camera_rate, &pass, lost, frames),
+            _ => self.too_long(camera_rate, bytes)?,
+        };
+        let draft = Draft::new(self.out, "Can the drive keep up with this camera?").tile(
+            "Frames lost",
+            lost,
+            Better::Lower,
+        );
+        let draft = self.buffer_tiles(draft);
+        let draft = self.tiles(
+            draft,
+            [
+                ("Longest stall", self.worst(LongestStall, 1.0), Better::Lower),
+                ("Lossless, at least", self.worst(LosslessRate, -1.0), Better::Higher),
+                ("Recorded", self.fresh(), Better::Higher),
+            ],
+        );
+        let title = "Data that waits in the camera's buffer";
+        let mut chart = Chart::lines(title, Axis::Time, Unit::Bytes);
+        for (pass, label) in self.passes.iter().rev() {
+            chart = chart.source(pass.clone().with(Buffer).to_string(), *label);
+        }
+        if let Some(buffer) = self.out.value(BUFFER_GIVEN) {
+            chart = chart.level(format!("buffer {}", binary(buffer as u64)), buffer, None);
+        }
+        let speed = self.speed().level(format!("camera {}", rate(camera_rate)), camera_rate, None);
+        draft.chart_of_column(chart).chart_of_column(speed).say(sentence, more)
+    }
+
+    fn yes(&self, camera_rate: f64, bytes: f64) -> (String, Vec<String>) {
+        let length = duration(bytes / camera_rate);
+        let buffer = self.buffer_words();
+        let sentence = format!("Yes: {} for {length} with {buffer}", rate(camera_rate));
+        let stall = self.worst(LongestStall, 1.0).and_then(|stall| stall.value).map(latency);
+        let states = if self.has_full() { ", fresh and full" } else { "" };
+        let stalls = stall.map(|stall| format!("; longest stall {stall}."));
+        let with_states = stalls.as_ref().map(|stalls| format!("{states}{stalls}"));
+        (sentence, with_states.into_iter().chain(stalls).collect())
+    }
+
+    fn no(
+        &self,
+        camera_rate: f64,
+        pass: &MetricKey,
+        lost: f64,
+        frames: f64,
+    ) -> (String, Vec<String>) {
+        let state = if is_full(pass) { " on a full drive" } else { "" };
+        let (lost, frames) = (grouped(lost), grouped(frames));
+        let sentence = format!("No: {} loses {lost} of {frames} frames", rate(camera_rate));
+        let enough = self.worst(Buffer, 1.0).and_then(|buffer| buffer.value);
+        let enough = enough.filter(|_| self.catches_up(pass)).map(|bytes| decimal(bytes as u64));
+        let remedy = enough.map(|bytes| format!("; a buffer of {bytes} would lose none."));
+        let lossless = self.worst(LosslessRate, -1.0).and_then(|lossless| lossless.value);
+        let lossless = lossless.map(|keeps| format!("; {} loses none.", rate(keeps)));
+        let more: Vec<String> = [remedy, lossless].into_iter().flatten().collect();
+        let with_state = more.iter().map(|more| format!("{state}{more}"));
+        (sentence, with_state.chain(more.clone()).chain([format!("{state}.")]).collect())
+    }
+
+    /// Nothing was lost, but the space ended before the recording.
+    fn too_long(&self, camera_rate: f64, bytes: f64) -> Option<(String, Vec<String>)> {
+        let asked = self.out.value(ASKED)?;
+        let (length, room) = (duration(asked / camera_rate), duration(bytes / camera_rate));
+        let sentence = format!("No: there is room for {room} of {length} at {}", rate(camera_rate));
+        Some((sentence, vec!["; until then no frame is lost.".into()]))
+    }
+
+    /// Without a camera: how fast does it record?
+    fn flat_out(&self) -> Option<Answer> {
+        let recorded = self.fresh()?;
+        let sentence = format!("Records {} on average", rate(recorded.value?));
+        let lossless = self.worst(LosslessRate, -1.0).and_then(|lossless| lossless.value);
+        let buffer = self.buffer_words();
+        let lossless = lossless
+            .map(|keeps| format!("; no frame is lost up to {} with {buffer}.", rate(keeps)));
+        let question = "How fast can a camera be that the drive keeps up with?";
+        let full = self.passes.iter().find(|(pass, _)| is_full(pass));
+        let draft = self.tiles(
+            Draft::new(self.out, question),
+            [
+                ("Recorded", Some(recorded), Better::Higher),
+                (
+                    "Recorded, full drive",
+                    full.and_then(|(pass, _)| self.out.metric(pass)),
+                    Better::Higher,
+                ),
+                ("Longest stall", self.worst(LongestStall, 1.0), Better::Lower),
+                ("Lossless, at least", self.worst(LosslessRate, -1.0), Better::Higher),
+                ("Share of raw speed", self.worst(Ratio, -1.0), Better::Higher),
+                ("Metadata writes per GiB", self.worst(MetadataWrites, 1.0), Better::Lower),
+            ],
+        );
+        let bars = Chart::bars("Speed of each recording", Unit::BytesPerSecond);
+        let bars = bars.sources(self.passes.iter().rev().cloned());
+        let has_series =
+            self.passes.iter().any(|(pass, _)| draft.series(&pass.to_string()).is_some());
+        let worst = self.worst(LosslessRate, -1.0).and_then(|lossless| lossless.value);
+        let speed = match worst {
+            Some(keeps) => self.speed().level(format!("lossless {}", rate(keeps)), keeps, None),
+            None => self.speed(),
+        };
+        let draft = if has_series { draft.chart_of_column(speed) } else { draft.chart(bars) };
+        draft.say(sentence, lossless)
+    }
+
+    /// The speed of each recording over the bytes written.
+    fn speed(&self) -> Chart {
+        let title = "Recording speed while the drive fills";
+        let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond);
+        chart.sources(self.passes.iter().rev().cloned())
+    }
+
+    /// The rate of the recording on a fresh drive or into a file.
+    fn fresh(&self) -> Option<&'o Metric> {
+        let raw = MetricKey::from(RAW);
+        let (files, others): (Vec<_>, Vec<_>) =
+            self.passes.iter().rev().partition(|(pass, _)| *pass != raw);
+        let (pass, _) = files.first().or(others.first())?;
+        self.out.metric(pass)
+    }
+
+    /// The metric of the worst recording into files: a camera relies on the drive in every state.
+    fn worst(&self, statistic: Statistic, sign: f64) -> Option<&'o Metric> {
+        let raw = MetricKey::from(RAW);
+        let files = self.passes.iter().filter(|(pass, _)| *pass != raw);
+        let metrics = files.filter_map(|(pass, _)| self.out.metric(pass.clone().with(statistic)));
+        let rank = |metric: &&Metric| metric.value.map_or(f64::NEG_INFINITY, |value| sign * value);
         metrics.max_by(|a, b| rank(a).total_cmp(&rank(b)))
-    };
-    let first = recordings.iter().rev().find(|(pass, _)| *pass != raw).or(recordings.first())?;
-    let sustained = out.metric(&first.0)?;
-    let sentence = format!("Records {} on average", rate(sustained.value?));
-    let (fresh, full): (Vec<_>, Vec<_>) = recordings
-        .iter()
-        .map(|(pass, _)| pass)
-        .partition(|pass| !pass.to_string().ends_with("-full"));
-    let buffer = |passes: &[&MetricKey]| passes.iter().find_map(|pass| metric(pass, Buffer));
-    let [fresh_buffer, full_buffer] = [buffer(&fresh), buffer(&full)];
-    let lossless = worst(LosslessRate, -1.0).and_then(|m| m.value);
-    let bytes = |m: &Metric| m.value.map(|bytes| decimal(bytes as u64));
-    let most = worst(Buffer, 1.0).and_then(bytes);
-    let most = most.map(|most| format!("; the camera must buffer {most}."));
-    let fresh_and_full = fresh_buffer.and_then(bytes).zip(full_buffer.and_then(bytes));
-    let by_state = fresh_and_full.map(|(fresh, full)| {
-        format!("; the camera must buffer {fresh}, or {full} on a full drive.")
-    });
-    let given_buffer = out.value(BUFFER_GIVEN).map(|bytes| binary(bytes as u64));
-    let buffer_words = given_buffer.map_or("the given".into(), |bytes| format!("a {bytes}"));
-    let lossless = lossless
-        .map(|r| format!("; no frame is lost up to {} with {buffer_words} buffer.", rate(r)));
-    let continuations: Vec<String> = match most {
-        Some(most) => by_state.into_iter().chain([most]).collect(),
-        None => lossless.into_iter().collect(),
-    };
-    let full_rate =
-        full.iter().find_map(|pass| out.metric(*pass)).filter(|_| full_buffer.is_none());
-    let buffer_label = if full_buffer.is_some() { "Buffer, fresh drive" } else { "Buffer needed" };
-    let tiles = [
-        ("Recorded", Some(sustained), Better::Higher),
-        ("Recorded, full drive", full_rate, Better::Higher),
-        ("Longest stall", worst(LongestStall, 1.0), Better::Lower),
-        ("Lossless rate", worst(LosslessRate, -1.0), Better::Higher),
-        (buffer_label, fresh_buffer, Better::Lower),
-        ("Buffer, full drive", full_buffer, Better::Lower),
-        ("Frames lost", worst(LostFrames, 1.0), Better::Lower),
-        ("Share of raw speed", worst(Ratio, -1.0), Better::Higher),
-        ("Metadata writes per GiB", worst(MetadataWrites, 1.0), Better::Lower),
-    ];
-    let question =
-        "Can the drive keep up with a camera, and how large a buffer does the camera need?";
-    let draft = Draft::new(out, question);
-    let draft = tiles.into_iter().fold(draft, |draft, (label, metric, better)| match metric {
-        Some(metric) => draft.tile(label, metric, better),
-        None => draft,
-    });
-    let title = "Recording speed while the drive fills";
-    let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond);
-    let chart = chart.sources(recordings.iter().rev().cloned());
-    let title = "Speed of each recording";
-    let bars = Chart::bars(title, Unit::BytesPerSecond);
-    let bars = bars.sources(recordings.iter().rev().cloned());
-    let draft = if recordings.iter().any(|(pass, _)| draft.series(&pass.to_string()).is_some()) {
-        draft.chart_of_column(chart)
-    } else {
-        draft.chart(bars)
-    };
-    draft.say(sentence, continuations)
+    }
+
+    /// Whether an unlimited buffer is empty enough at the end for the given one. If not, the drive is
+    /// slower than the camera, and a longer recording needs a larger buffer.
+    fn catches_up(&self, pass: &MetricKey) -> bool {
+        let name = pass.clone().with(Buffer).to_string();
+        let series = self.out.series.iter().find(|series| series.name == name);
+        let waiting = series.and_then(|series| *series.column("waiting")?.values.last()?);
+        waiting.zip(self.out.value(BUFFER_GIVEN)).is_some_and(|(last, buffer)| last <= buffer)
+    }
+
+    fn has_full(&self) -> bool {
+        self.passes.iter().any(|(pass, _)| is_full(pass))
+    }
+
+    fn buffer_words(&self) -> String {
+        let buffer = self.out.value(BUFFER_GIVEN);
+        buffer.map_or("the given buffer".into(), |b| format!("a buffer of {}", binary(b as u64)))
+    }
+
+    /// The buffers that the camera needs, by the drive's state.
+    fn buffer_tiles<'d>(&self, draft: Draft<'d>) -> Draft<'d> {
+        self.passes.iter().rev().fold(draft, |draft, (pass, _)| {
+            let label = match (is_full(pass), self.has_full()) {
+                (true, _) => "Buffer needed, full drive",
+                (false, true) => "Buffer needed, fresh drive",
+                (false, false) => "Buffer needed",
+            };
+            draft.tile(label, pass.clone().with(Buffer), Better::Lower)
+        })
+    }
+
+    fn tiles<'d, const N: usize>(
+        &self,
+        draft: Draft<'d>,
+        tiles: [(&str, Option<&Metric>, Better); N],
+    ) -> Draft<'d> {
+        tiles.into_iter().fold(draft, |draft, (label, metric, better)| match metric {
+            Some(metric) => draft.tile(label, metric, better),
+            None => draft,
+        })
+    }
+}
+
+fn is_full(pass: &MetricKey) -> bool {
+    pass.to_string().ends_with("-full")
 }

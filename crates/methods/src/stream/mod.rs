@@ -7,6 +7,7 @@
 
 mod answer;
 mod camera;
+mod cameras;
 mod door;
 mod options;
 mod pass;
@@ -15,7 +16,8 @@ mod tests;
 
 use fat::{FormatParameters, Recorder, Recording, SurvivingPart, VolumeKind};
 use record::{
-    Evidence, Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit,
+    Evidence, Finding, FindingKind, Level, MetricKey, Safety, Series, State, Statistic, TargetKind,
+    Unit,
 };
 use rig::{BlockWay, KindStats, Measurement, RigError, TargetInfo};
 use workload::units::binary;
@@ -24,14 +26,14 @@ use workload::{OpKind, Region};
 use self::camera::Camera;
 use self::door::{Door, Traffic};
 pub(crate) use self::options::FS;
-use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
+use self::options::{BUFFER, CAMERA, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, LENGTH, RATE};
 use self::pass::{Plain, Sink, of_fat};
 pub(crate) use self::pass::{Take, Taken};
 use rules::time_series::{BINS, TimeSeries};
 use script::whole::Whole;
 use script::{
-    Bulk, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Result, Session,
-    TestRegion,
+    BYTES_MIN, Bulk, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Result,
+    Session, TestRegion,
 };
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
@@ -56,19 +58,20 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive opened with --destroy: over \
             the full drive through a new exFAT with clusters of 1 MiB (--fs, --cluster) in files \
             of 16 GiB (--file), each allocated in one piece before its data; then over the \
-            discarded drive without a file system; then over the discarded drive through the file \
-            system again, which stays there. In a directory: into one preallocated file. Frames \
-            are written at the maximum rate, or at the rate of a camera (--rate 2GB/s), whose \
-            frames arrive whether or not the drive is ready. The results are the rate, the longest \
-            stall, and the highest rate that a buffer (--buffer, 64 MiB) carries without a lost \
-            frame; with --rate, the buffer that it needs and the frames that the buffer loses; and \
-            the cost of the metadata. --checkpoint 64MiB makes the recording durable that often. \
-            The file system is checked at the end.",
+            discarded drive without a file system (not with --rate); then over the discarded drive \
+            through the file system again, which stays there. In a directory: into one \
+            preallocated file. Frames are written at the maximum rate, or at the rate of a camera \
+            (--rate 2GB/s, --camera 4k24-prores-hq), whose frames arrive whether or not the drive \
+            is ready, until the drive is full or for the time of --for. The results are the rate, \
+            the longest stall, and a rate that a buffer (--buffer, 64 MiB) is certain to carry \
+            without a lost frame; for a camera, whether it can be recorded, the buffer that it \
+            needs and the frames that the buffer loses; and the cost of the metadata. --checkpoint \
+            64MiB makes the recording durable that often. The file system is checked at the end.",
     safety: Safety::Destroys,
     seconds: SECONDS,
-    writes: "the drive four times; in a directory the file once",
+    writes: "the drive four times, for a camera three times; in a directory the file once",
     ignores: &[Common::Time, Common::Replicates],
-    options: &[&RATE, &BUFFER, &FRAME, &FS, &CLUSTER, &FILE_SIZE, &CHECKPOINT],
+    options: &[&RATE, &CAMERA, &LENGTH, &BUFFER, &FRAME, &FS, &CLUSTER, &FILE_SIZE, &CHECKPOINT],
     metrics: &[&[
         RECORDED,
         MetricInfo::ns(
@@ -77,10 +80,18 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
         ),
         MetricInfo::rate(
             "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.lossless-rate",
-            "the highest rate at which a camera with that buffer loses no frame; absent if the \
-         recording was shorter than four buffers",
+            "a rate at which a camera with that buffer is certain to lose no frame: the highest that \
+         follows from the recording, at most --rate; absent if the recording was shorter than four \
+         buffers",
         ),
         BUFFER_GIVEN,
+        CAMERA_RATE,
+        ASKED,
+        FRAME_BYTES,
+        MetricInfo::number(
+            "stream-{exfat,exfat-full,fat32,fat32-full,file}.frames",
+            "frames of the recording, with a camera",
+        ),
         MetricInfo::bytes(
             "stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer",
             "the buffer that a camera of --rate needs",
@@ -126,6 +137,10 @@ const BUFFER_GIVEN: MetricInfo = MetricInfo::bytes(
     "stream-buffer",
     "the camera's buffer (--buffer), which the lossless rates and the lost frames assume",
 );
+const CAMERA_RATE: MetricInfo =
+    MetricInfo::rate("stream-camera", "the camera's rate (--rate or --camera)");
+const ASKED: MetricInfo = MetricInfo::bytes("stream-asked", "bytes that the camera makes in --for");
+const FRAME_BYTES: MetricInfo = MetricInfo::bytes("stream-frame", "size of the camera's frames");
 const RAW: MetricInfo = RECORDED.named("stream-raw");
 const FILE: MetricInfo = RECORDED.named("stream-file");
 
@@ -145,7 +160,10 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
 /// The camera and the volume, from the options.
 pub(crate) struct Script {
     pub frame_bytes: u64,
+    /// The camera's rate, bytes per second.
     pub rate: Option<f64>,
+    /// Bytes of a recording of the length asked for.
+    pub asked_bytes: Option<u64>,
     pub buffer: u64,
     pub checkpoint: Option<u64>,
     pub kind: VolumeKind,
@@ -165,19 +183,23 @@ impl Script {
         let kind = options.get(&FS);
         let usual = if kind == VolumeKind::Exfat { 1 << 20 } else { 64 << 10 };
         let frame_bytes = options.get(&FRAME).next_multiple_of(u64::from(sector));
+        let rate = camera_rate(options)?;
+        let asked_bytes = asked_bytes(options)?;
         if bytes < 2 * frame_bytes {
             return Err(MethodError::TooSmall { bytes, least: 2 * frame_bytes });
         }
         Ok(Script {
             frame_bytes,
-            rate: options.get(&RATE),
+            rate,
+            asked_bytes,
             buffer: options.get(&BUFFER),
             checkpoint: options.get(&CHECKPOINT),
             kind,
             cluster: options.get(&CLUSTER).unwrap_or(usual),
             file_bytes: options.get(&FILE_SIZE),
             volume: (sector, bytes),
-            recorded_bytes: bytes,
+            recorded_bytes: asked_bytes
+                .map_or(bytes, |asked| bytes.min(asked.max(2 * frame_bytes))),
             seed: options.seed,
         })
     }
@@ -231,8 +253,37 @@ impl Script {
     }
 }
 
+/// The rate of the camera that is asked about, bytes per second.
+fn camera_rate(options: &Options) -> Result<Option<f64>> {
+    match (options.get(&RATE), options.get(&CAMERA)) {
+        (Some(_), Some(_)) => Err(MethodError::Option {
+            option: "camera",
+            value: "given beside --rate".into(),
+            range: "given alone: both are the camera's rate".into(),
+        }),
+        (rate, camera) => Ok(rate.or(camera)),
+    }
+}
+
+/// The bytes that the camera makes in the time asked for.
+fn asked_bytes(options: &Options) -> Result<Option<u64>> {
+    let Some(length) = options.get(&LENGTH) else { return Ok(None) };
+    let Some(rate) = camera_rate(options)? else {
+        return Err(MethodError::Option {
+            option: "for",
+            value: "given alone".into(),
+            range: "given with --rate or --camera, whose recording it ends".into(),
+        });
+    };
+    Ok(Some((length.as_secs_f64() * rate) as u64))
+}
+
 fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<()> {
-    let test_region = TestRegion::new(session.target(), options, SECONDS)?;
+    let sized = match asked_bytes(options)?.filter(|_| options.size.is_none()) {
+        Some(bytes) => &options.sized(bytes.max(BYTES_MIN)),
+        None => options,
+    };
+    let test_region = TestRegion::new(session.target(), sized, SECONDS)?;
     let script = Script::new(session.target(), options, test_region.bytes)?;
     session.step(FILE.name, 0);
     if !session.plans() && session.target().target.direct == Some(false) {
@@ -245,7 +296,7 @@ fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<()> {
 /// Runs a pass without a file system of its own.
 fn plain(session: &mut Session<'_>, script: &Script, pass: &str, rate: Option<f64>) -> Result<()> {
     let take = script.take(rate);
-    let bulk = [Bulk::once(BlockWay::Write, Region::first(script.volume.1))];
+    let bulk = [Bulk::once(BlockWay::Write, Region::first(script.recorded_bytes)).paced(rate)];
     let run = |session: &mut Session<'_>| take.run(session, &mut script.plain());
     if let Some(recording) = session.transfer(pass, &bulk, run)? {
         publish(session, script, pass, &take, &recording);
@@ -265,10 +316,12 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<()> {
     // Both of the following passes begin on a drive that was full and then discarded, so that the
     // ratio compares equal histories. The file system comes last and stays.
     session.discard(&whole, "discard", whole.everything)?;
-    session.step(RAW.name, 0);
-    session.set_state(State::Used);
-    plain(session, &script, RAW.name, None)?;
-    session.discard(&whole, "discard", whole.everything)?;
+    if script.rate.is_none() {
+        session.step(RAW.name, 0);
+        session.set_state(State::Used);
+        plain(session, &script, RAW.name, None)?;
+        session.discard(&whole, "discard", whole.everything)?;
+    }
     through_volume(session, &script, &name)?;
     if script.rate.is_none() {
         let rates = session.outcome().value(&key).zip(session.outcome().value(RAW));
@@ -300,7 +353,8 @@ pub(crate) fn recorded(
 ) -> Result<Option<Taken>> {
     let mut part = None;
     let bytes = script.written_max();
-    let bulk = [Bulk { way: BlockWay::Write, region: Region::first(script.recorded_bytes), bytes }];
+    let region = Region::first(script.recorded_bytes);
+    let bulk = [Bulk::new(BlockWay::Write, region, bytes).paced(take.rate)];
     let run = |session: &mut Session<'_>| record(session, script, take, &mut part);
     let recording = session.transfer(pass, &bulk, run);
     if let (Err(_), Some(part)) = (&recording, part) {
@@ -396,16 +450,29 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
     let camera = Camera::new(take.frame_bytes, &recording.done_ns, |number| take.due_ns(number));
     let stall = camera.longest_stall_ns() as f64;
     session.put_value(figure(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
-    let lossless = camera.lossless_rate(script.buffer);
+    let lossless = camera.lossless_rate(script.buffer, take.rate);
     if session.outcome().metric(BUFFER_GIVEN).is_none() {
         session.put(BUFFER_GIVEN, Some(script.buffer as f64));
     }
     session.put_value(figure(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
     if let Some(rate) = take.rate {
+        if session.outcome().metric(CAMERA_RATE).is_none() {
+            session.put(CAMERA_RATE, Some(rate));
+            session.put(FRAME_BYTES, Some(script.frame_bytes as f64));
+            session.put(ASKED, script.asked_bytes.map(|bytes| bytes as f64));
+        }
         let buffer = camera.buffer(rate) as f64;
         session.put_value(figure(Statistic::Buffer), Unit::Bytes, Some(buffer));
+        let frames = recording.done_ns.len() as f64;
+        session.put_value(figure(Statistic::Frames), Unit::Number, Some(frames));
         let lost_frames = camera.film(rate, script.buffer).lost as f64;
         session.put_value(figure(Statistic::LostFrames), Unit::Number, Some(lost_frames));
+        let name = figure(Statistic::Buffer).to_string();
+        let mut waiting = Series::new(name, 0, recording.start_ns);
+        for (end_ns, bytes) in camera.backlog(rate, BINS) {
+            waiting.push(end_ns, &[("waiting", Unit::Bytes, Some(bytes as f64))]);
+        }
+        session.put_series(waiting);
     }
     if pass != RAW.name && pass != FILE.name {
         let per_gib = |count: u64| Some(count as f64 / (recording.bytes as f64 / GIB));

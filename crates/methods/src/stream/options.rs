@@ -1,21 +1,40 @@
 //! The options of `stream`: the camera, and the file system that records it. Their values are
 //! checked one by one here, and against the drive in `mod.rs`.
 
-use fat::VolumeKind;
-use workload::units::{binary_tight, parse_bytes};
+use std::time::Duration;
 
+use fat::VolumeKind;
+use workload::units::{binary_tight, parse_bytes, parse_duration, parse_rate};
+
+use super::cameras;
 use script::Opt;
 
 pub(super) static RATE: Opt<Option<f64>> = Opt::value(
     "rate",
     "RATE",
-    "the camera's bytes per second, such as 2GB/s; the maximum rate by default",
-    |words| {
-        let text = words.first().map_or("", |word| word.trim_end_matches("/s"));
-        match parse_bytes(text) {
-            Ok(bytes) if bytes > 0 => Ok(Some(bytes as f64)),
-            _ => Err("a rate, such as 1500MB/s or 2GB/s".into()),
-        }
+    "the camera's rate: 2GB/s, 3200Mbit/s, or 24x12MB (frames); the maximum by default",
+    |words| match parse_rate(words.first().map_or("", String::as_str)) {
+        Ok(rate) => Ok(Some(rate)),
+        Err(_) => Err("a rate with its unit: 400MB/s, 3200Mbit/s, or 24x12MB (frames)".into()),
+    },
+    || None,
+);
+
+pub(super) static CAMERA: Opt<Option<f64>> = Opt::value(
+    "camera",
+    "NAME",
+    "the rate of a known camera: v30, cinema-raw-light, 4k24-prores-hq",
+    |words| cameras::rate(words.first().map_or("", String::as_str)).map(Some),
+    || None,
+);
+
+pub(super) static LENGTH: Opt<Option<Duration>> = Opt::value(
+    "for",
+    "TIME",
+    "length of the recording, such as 2h (default: until the drive is full)",
+    |words| match parse_duration(words.first().map_or("", String::as_str)) {
+        Ok(time) if !time.is_zero() => Ok(Some(time)),
+        _ => Err("a time above 0, such as 90s, 20m or 2h".into()),
     },
     || None,
 );
@@ -78,5 +97,7 @@ pub(super) static CHECKPOINT: Opt<Option<u64>> = Opt::value(
 fn size(words: &[String], least: u64, most: u64) -> Result<u64, String> {
     let text = words.first().map_or("", String::as_str);
     let bytes = parse_bytes(text).ok().filter(|bytes| (least..=most).contains(bytes));
-    bytes.ok_or_else(|| format!("a size from {} to {}", binary_tight(least), binary_tight(most)))
+    bytes.ok_or_else(|| {
+        format!("a size with its unit, from {} to {}", binary_tight(least), binary_tight(most))
+    })
 }

@@ -1,12 +1,14 @@
 //! Recordings on a fake drive, with figures calculated by hand.
 
+use std::time::Duration;
+
 use fat::Problem;
 use record::{FindingKind, Safety, TargetKind};
 use rig::RigError;
 use workload::Region;
 
 use super::door::{Door, Traffic};
-use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, INFO, RATE};
+use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, INFO, LENGTH, RATE};
 use script::test_drive::{Fake, Traits, perform};
 use script::{MethodError, Options, Outcome, Result, Session};
 
@@ -89,7 +91,7 @@ fn a_drive_is_recorded_raw_and_through_a_file_system_fresh_and_full() {
     let answer = out.answer.expect("declared");
     assert!(answer.headline.starts_with("Records 1.04 GB/s on average; no frame is lost up to "));
     assert!(out.warnings.is_empty(), "{:?}", out.warnings);
-    assert!(answer.headline.ends_with(" with a 64 MiB buffer."), "{}", answer.headline);
+    assert!(answer.headline.ends_with(" with a buffer of 64 MiB."), "{}", answer.headline);
     let labels: Vec<_> = answer.tiles.iter().map(|tile| tile.label.as_str()).collect();
     assert_eq!(labels[..2], ["Recorded", "Recorded, full drive"]);
     let names: Vec<_> = out.series.iter().map(|s| s.name.as_str()).collect();
@@ -104,11 +106,62 @@ fn a_drive_is_recorded_raw_and_through_a_file_system_fresh_and_full() {
 #[test]
 fn a_camera_gets_its_buffer_on_the_fresh_and_on_the_full_drive() {
     let options = Options::default().with(&RATE, Some(FULL_RATE / 2.0));
-    let answer = done(&mut drive(256 * MIB), &options).answer.expect("declared");
-    let tile = |label: &str| answer.tiles.iter().find(|tile| tile.label == label);
-    assert!(tile("Buffer, fresh drive").is_some(), "{:?}", answer.tiles);
-    assert!(tile("Buffer, full drive").is_some(), "{:?}", answer.tiles);
-    assert!(answer.headline.ends_with(" on a full drive."), "{}", answer.headline);
+    let out = done(&mut drive(256 * MIB), &options);
+    assert_eq!(value(&out, "stream-raw"), None, "a camera asks nothing of it");
+    let answer = out.answer.clone().expect("declared");
+    let labels: Vec<_> = answer.tiles.iter().map(|tile| tile.label.as_str()).collect();
+    assert_eq!(labels[1..3], ["Buffer needed, fresh drive", "Buffer needed, full drive"]);
+    let said = "Yes: 524 MB/s for 0.5 s with a buffer of 64 MiB, fresh and full";
+    assert!(answer.headline.starts_with(said), "{}", answer.headline);
+    // The line that decides is in both charts.
+    let lines = answer.charts.iter().map(|chart| chart.bands[0].label.as_str());
+    assert_eq!(lines.collect::<Vec<_>>(), ["buffer 64 MiB", "camera 524 MB/s"]);
+    assert_eq!(value(&out, "stream-exfat.lossless-rate"), None, "shorter than four buffers");
+}
+
+#[test]
+fn a_camera_that_is_too_fast_loses_frames_and_the_sentence_says_no() {
+    let options = Options::default().with(&RATE, Some(FULL_RATE * 2.0));
+    let out = done(&mut drive(512 * MIB), &options);
+    let headline = &out.answer.as_ref().expect("declared").headline;
+    assert!(headline.starts_with("No: 2.10 GB/s loses "), "{headline}");
+    assert!(
+        headline.contains(" of 507 frames") && headline.ends_with(" loses none."),
+        "{headline}"
+    );
+    let lossless = value(&out, "stream-exfat.lossless-rate").expect("long enough");
+    assert!(lossless < FULL_RATE * 1.02, "{lossless}");
+    // A stall, which a larger buffer bridges.
+    let stalls = [(100 * MIB, 300_000_000)];
+    let options = Options::default().with(&RATE, Some(FULL_RATE / 2.0));
+    let out = done(&mut drive(512 * MIB).that_stalls(&stalls), &options);
+    let headline = &out.answer.as_ref().expect("declared").headline;
+    assert!(headline.starts_with("No: 524 MB/s loses "), "{headline}");
+    assert!(headline.ends_with(" MB would lose none."), "{headline}");
+}
+
+#[test]
+fn a_recording_has_the_length_asked_for_or_the_answer_says_how_much_fits() {
+    let paced = Options::default().with(&RATE, Some(FULL_RATE / 4.0));
+    let seconds = |seconds| paced.clone().with(&LENGTH, Some(Duration::from_secs(seconds)));
+    let out = done(&mut drive(1024 * MIB), &seconds(2));
+    assert_eq!(value(&out, "stream-exfat.frames"), Some(500.0));
+    let headline = &out.answer.as_ref().expect("declared").headline;
+    assert!(headline.starts_with("Yes: 262 MB/s for 2.0 s with "), "{headline}");
+    let out = done(&mut drive(1024 * MIB), &seconds(60));
+    let headline = &out.answer.as_ref().expect("declared").headline;
+    let said = "No: there is room for 4.1 s of 60 s at 262 MB/s; until then no frame is lost.";
+    assert_eq!(headline, said);
+    // A length without a rate has no size.
+    let length = Options::default().with(&LENGTH, Some(Duration::from_secs(60)));
+    let (_, result) = ran(&mut drive(256 * MIB), &length);
+    let text = result.expect_err("refused").to_string();
+    assert!(text.ends_with("with --rate or --camera, whose recording it ends"), "{text}");
+    // Only as much is planned as the camera makes.
+    let short = script::plan(&INFO, &drive(1024 * MIB).info, &seconds(2)).expect("permitted");
+    let whole = script::plan(&INFO, &drive(1024 * MIB).info, &paced).expect("permitted");
+    assert!(short.seconds > 4.0 && short.seconds < whole.seconds, "{}", short.seconds);
+    assert!(short.write_bytes_max < whole.write_bytes_max);
 }
 
 #[test]
@@ -325,8 +378,8 @@ fn a_file_has_at_least_16_mib() {
         parsed.map(|()| options.get(&FILE_SIZE))
     };
     assert_eq!(file("16MiB"), Ok(16 << 20));
-    assert_eq!(file("15MiB"), Err("a size from 16MiB to 1024TiB".into()));
+    assert_eq!(file("15MiB"), Err("a size with its unit, from 16MiB to 1024TiB".into()));
     let frame = Options::default().parse(&FRAME, &["512MiB".to_string()]);
-    assert_eq!(frame, Err("a size from 4KiB to 256MiB".into()));
+    assert_eq!(frame, Err("a size with its unit, from 4KiB to 256MiB".into()));
     assert_eq!(Options::default().get(&FILE_SIZE), 16 << 30, "the default");
 }
