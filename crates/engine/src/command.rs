@@ -12,9 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use drive::Sample;
-use rig::{CommandRun, DeviceTraffic};
+use rig::{CommandRun, DeviceTraffic, ProgramTraffic};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::accounting;
 use crate::clock::Clock;
 use crate::device::{Able, Device};
 use crate::sys::process::{self, Ended};
@@ -46,12 +47,12 @@ impl Stage<'_> {
         }
         self.sync()?;
         let sample = || self.device.watch();
-        let before = sample();
+        let (before, counted_before) = (sample(), accounting::traffic());
         let start = self.clock.now();
         let child = process::spawn(&mut command)?;
         let ended = self.wait(child.id())?;
         let end = self.clock.now();
-        let after = sample();
+        let (after, counted_after) = (sample(), accounting::traffic());
         self.sync()?;
         let synced = self.clock.now();
         let moved = |now: Option<Sample>, ns| Some(traffic(before?, now?, ns));
@@ -62,6 +63,10 @@ impl Stage<'_> {
             system_ns: ended.system_ns,
             memory_bytes_max: ended.memory_bytes_max,
             exit: ended.exit,
+            own: counted_before.zip(counted_after).map(|(before, after)| ProgramTraffic {
+                read_bytes: after.read_bytes.saturating_sub(before.read_bytes),
+                written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
+            }),
             device: moved(after, end - start),
             device_synced: moved(sample(), synced - start),
         })

@@ -17,6 +17,7 @@
 // What real and virtual drives share has parts that only real drives use.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
+mod accounting;
 mod addressable;
 mod admit;
 mod backend;

@@ -20,6 +20,18 @@ impl std::fmt::Display for Exit {
     }
 }
 
+/// Traffic of a program and of the children that it waited for, with any drive, as the kernel accounts
+/// it to processes: reads when they are sent to a drive, writes through memory when a page becomes
+/// dirty. Not included: processes that outlive it, metadata that a file system writes by itself, and
+/// files in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ProgramTraffic {
+    /// Bytes that it caused to be read.
+    pub read_bytes: u64,
+    /// Bytes that it caused to be written, without those truncated before they were.
+    pub written_bytes: u64,
+}
+
 /// One run of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommandRun {
@@ -35,6 +47,8 @@ pub struct CommandRun {
     pub memory_bytes_max: u64,
     /// How it ended.
     pub exit: Exit,
+    /// Traffic of the program itself; `None` if the kernel does not count it.
+    pub own: Option<ProgramTraffic>,
     /// Device traffic until its end, including that of other users; `None` if the device cannot be
     /// observed.
     pub device: Option<DeviceTraffic>,

@@ -23,7 +23,7 @@ mod result;
 mod stall;
 
 pub use blocks::{BlockDone, BlockRequest, BlockWay, Blocks};
-pub use command::{CommandRun, Exit};
+pub use command::{CommandRun, Exit, ProgramTraffic};
 pub use control::{Continuation, IntervalObserver, JobControl};
 pub use errno::error_name;
 pub use event::{Event, Interval, Observer, Pass, Returning};

@@ -15,13 +15,6 @@ pub(super) fn traffic(before: &Sample, after: &Sample) -> DeviceTraffic {
     }
 }
 
-/// Bytes read from all block devices for this process so far (Documentation/filesystems/proc.rst);
-/// `None` if the kernel does not count them.
-pub(super) fn own_read_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/io").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
-}
-
 /// Processor time of this process's kernel workers (`iou-wrk-*`), which carry out requests that
 /// could not be issued inline. They end with the thread that used the ring, so those of an earlier
 /// measurement do not count.

@@ -18,13 +18,14 @@ use rig::{
 };
 use workload::OpKind;
 
+use crate::accounting;
 use crate::clock::Clock;
 use crate::device::{CpuQuota, Device, Sample};
 use crate::halt::Halt;
 use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
 use crate::standstill::{SLEEP_NS, Standstills};
-use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
+use host::{kernel_worker_cpu_ns, traffic};
 use series::{ROWS_MAX, SeriesRow, push_row};
 
 /// Number of a job's latest intervals to keep: 3 hours of 100 ms each, 18 MB.
@@ -176,7 +177,8 @@ impl<'a> Sampler<'a> {
             first,
             own_first: watch
                 .filter(|device| device.is_read_by_kernel())
-                .and_then(|_| own_read_bytes()),
+                .and_then(|_| accounting::traffic())
+                .map(|own| own.read_bytes),
             quota,
             samples,
             seen: observations,
@@ -444,8 +446,9 @@ impl<'a> Sampler<'a> {
             // Weighted milliseconds divided by elapsed milliseconds are the mean queue depth of the
             // device.
             let weighted = last.weighted_ms.saturating_sub(first.weighted_ms);
-            traffic.own_read_bytes =
-                own_read_bytes().zip(self.own_first).map(|(end, start)| end - start);
+            traffic.own_read_bytes = accounting::traffic()
+                .zip(self.own_first)
+                .map(|(end, start)| end.read_bytes - start);
             traffic.depth = weighted as f64 * 1e6 / end.max(1) as f64;
             let busy = last.busy_ms.saturating_sub(first.busy_ms);
             traffic.busy = (busy as f64 * 1e6 / end.max(1) as f64).min(1.0);

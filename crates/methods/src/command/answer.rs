@@ -1,9 +1,9 @@
 //! The answer of `command`: its time, and its traffic.
 
-use super::{MEMORY, READ, SYNC, SYSTEM, TIME, USER, WRITTEN_SYNCED};
+use super::{MEMORY, OWN_READ, OWN_WRITTEN, READ, SYNC, SYSTEM, TIME, USER, WRITTEN_SYNCED};
 use record::{Answer, Better, Chart, Unit, VerdictKind};
-use script::Outcome;
 use script::draft::Draft;
+use script::{MetricInfo, Outcome};
 use workload::units::{decimal, latency};
 
 /// The answer of `command`: its time, and its traffic.
@@ -15,13 +15,20 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     } else {
         format!("Takes {elapsed}")
     };
-    let traffic = [READ, WRITTEN_SYNCED].map(|metric| draft.value(metric));
-    let continuation = match traffic {
-        [Some(read), Some(written)] => {
-            let [read, written] = [read, written].map(|bytes| decimal(bytes as u64));
-            format!("; reads {read} and writes {written}, sync included.")
-        }
-        _ => "; the drive's traffic is unknown.".into(),
+    let words = |[read, written]: [MetricInfo; 2]| {
+        let [read, written] = [draft.value(read)?, draft.value(written)?];
+        Some((decimal(read as u64), decimal(written as u64)))
+    };
+    let own = words([OWN_READ, OWN_WRITTEN]);
+    let everything = words([READ, WRITTEN_SYNCED]);
+    let own = own.map(|(read, written)| format!("; reads {read} and writes {written}"));
+    let beside =
+        everything.map(|(read, written)| format!("; the drive, all told: {read} and {written}."));
+    let continuations = match (own, beside) {
+        (Some(own), Some(beside)) => vec![format!("{own}{beside}"), format!("{own}.")],
+        (Some(own), None) => vec![format!("{own}.")],
+        (None, Some(beside)) => vec![beside],
+        (None, None) => vec!["; its traffic is unknown.".into()],
     };
     let chart = Chart::bars("Where the time went", Unit::Nanoseconds)
         .source(TIME, "start to end")
@@ -31,9 +38,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     draft
         .tile("Time", TIME, Better::Lower)
         .tile("Final sync", SYNC, Better::Lower)
-        .tile("Written, sync included", WRITTEN_SYNCED, Better::Lower)
-        .tile("Read", READ, Better::Lower)
+        .tile("Written", OWN_WRITTEN, Better::Lower)
+        .tile("Read", OWN_READ, Better::Lower)
+        .tile("Drive, all writes", WRITTEN_SYNCED, Better::Lower)
         .tile("Peak memory", MEMORY, Better::Lower)
         .chart(chart)
-        .say(sentence, [continuation])
+        .say(sentence, continuations)
 }

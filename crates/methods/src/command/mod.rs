@@ -7,7 +7,7 @@
 mod answer;
 
 use record::{Finding, FindingKind, Level, Safety, State, Unit, VerdictKind};
-use rig::{CommandRun, DeviceTraffic, Exit};
+use rig::{CommandRun, DeviceTraffic, Exit, ProgramTraffic};
 use workload::units::binary;
 
 use rules::Ruling;
@@ -29,9 +29,10 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     about: "Runs a command line in the directory, three times or --replicates: ssdyno run DIR -m \
             command -- make -j4. With a device or a file as the target, runs it in the current \
             directory and watches the device. Reports its time with an interval, its processor \
-            time and memory, the bytes read from and written to the drive until its end, and the \
-            bytes written until a sync after it, with the time of the sync. These bytes include \
-            the traffic of other programs. Caches are not dropped between runs. The output of the \
+            time and memory, the bytes that it read from and wrote to drives itself, and beside \
+            them everything on the drive: the bytes read and written until its end, and written \
+            until a sync after it, with the time of the sync, including the traffic of other \
+            programs. Caches are not dropped between runs. The output of the \
             command is discarded, its stderr is shown; a command that fails is not repeated.",
     safety: Safety::Scratch,
     seconds: 60.0,
@@ -39,7 +40,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ignores: &[Common::Size, Common::Time],
     options: &[&COMMAND],
     primary: &[TIME.name],
-    metrics: &[&[TIME, PROCESSOR, SYNC, MEMORY, TRAFFIC, TRAFFIC_SYNCED, DEPTH, EXIT]],
+    metrics: &[&[TIME, PROCESSOR, SYNC, MEMORY, OWN, TRAFFIC, TRAFFIC_SYNCED, DEPTH, EXIT]],
     run,
     answer: answer::answer,
     conclusion: Conclusion::Script,
@@ -55,6 +56,12 @@ const SYNC: MetricInfo =
     MetricInfo::ns("command.sync", "from its end until everything written was on the device");
 const MEMORY: MetricInfo =
     MetricInfo::bytes("command.memory", "peak memory of its largest process");
+const OWN: MetricInfo = MetricInfo::bytes(
+    "command.own-{read,written}",
+    "traffic of the command and its children with any drive, as the kernel accounts it to them: a \
+     write through memory when it makes a page dirty; without processes that outlive it and the \
+     metadata of file systems",
+);
 const TRAFFIC: MetricInfo = MetricInfo::bytes(
     "command.device-{read,written}",
     "traffic of the device until its end, including that of other programs",
@@ -68,6 +75,8 @@ const DEPTH: MetricInfo =
 const EXIT: MetricInfo = MetricInfo::number("command.exit", "exit code; a signal is negative");
 const USER: MetricInfo = PROCESSOR.named("command.user");
 const SYSTEM: MetricInfo = PROCESSOR.named("command.system");
+const OWN_READ: MetricInfo = OWN.named("command.own-read");
+const OWN_WRITTEN: MetricInfo = OWN.named("command.own-written");
 const READ: MetricInfo = TRAFFIC.named("command.device-read");
 const WRITTEN: MetricInfo = TRAFFIC.named("command.device-written");
 const WRITTEN_SYNCED: MetricInfo = TRAFFIC_SYNCED.named("command.device-written-synced");
@@ -130,6 +139,10 @@ fn publish(runs: &[CommandRun], out: &mut Outcome) {
             device.as_ref().map(|d| of(d) as f64)
         }
     };
+    let own =
+        |bytes: fn(ProgramTraffic) -> u64| move |r: &CommandRun| r.own.map(|own| bytes(own) as f64);
+    put(out, OWN_READ, runs, own(|own| own.read_bytes));
+    put(out, OWN_WRITTEN, runs, own(|own| own.written_bytes));
     put(out, READ, runs, device(|d| d.read_bytes, false));
     put(out, WRITTEN, runs, device(|d| d.written_bytes, false));
     put(out, WRITTEN_SYNCED, runs, device(|d| d.written_bytes, true));
@@ -178,7 +191,8 @@ fn ruling(runs: &[CommandRun]) -> Ruling {
     let traffic: Option<Vec<u64>> = runs.iter().map(traffic).collect();
     let drive = traffic.map_or("the traffic of the drive is unknown".to_string(), |bytes| {
         let mean = bytes.iter().sum::<u64>() / bytes.len().max(1) as u64;
-        format!("{} were read from or written to the drive, including the sync", binary(mean))
+        let all = binary(mean);
+        format!("{all} were read from or written to the drive by all programs, the sync included")
     });
     let failed = runs.last().filter(|r| r.exit != Exit::Code(0));
     let text = match failed {
@@ -209,6 +223,7 @@ mod tests {
             system_ns: 0,
             memory_bytes_max: 0,
             exit: Exit::Code(0),
+            own: None,
             device: None,
             device_synced: None,
         }

@@ -319,6 +319,7 @@ impl Rig for Planner {
             system_ns: 0,
             memory_bytes_max: 0,
             exit: Exit::Code(0),
+            own: None,
             device: None,
             device_synced: None,
         })

@@ -12,8 +12,8 @@ use std::time::Duration;
 use record::{Finding, FindingKind, IoErrors, Level, Safety, Series, TargetKind, Unit};
 use rig::{
     Blocks, CommandRun, DeviceTraffic, Erase, Event, Exit, Job, KindStats, Measurement,
-    Performance, Preparation, Prepared, Result, Rig, RigError, Stage, StopReason, TargetInfo,
-    Temperature,
+    Performance, Preparation, Prepared, ProgramTraffic, Result, Rig, RigError, Stage, StopReason,
+    TargetInfo, Temperature,
 };
 use workload::{Caching, Content, OpKind, OpStream, Open, Pace, Pattern, Region, Workload};
 
@@ -499,6 +499,7 @@ impl Rig for Fake {
             system_ns: 250_000_000,
             memory_bytes_max: 1 << 20,
             exit: Exit::Code(code),
+            own: Some(ProgramTraffic { read_bytes: 0, written_bytes: 4096 }),
             device: Some(moved(4096)),
             device_synced: Some(moved(65_536)),
         })
