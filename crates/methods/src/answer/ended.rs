@@ -94,7 +94,10 @@ fn ended(run: &Run, headline: &str) -> String {
         let rest = &headline[part.len()..];
         !rest[1..].starts_with(|c: char| c.is_ascii_digit())
     };
-    let longest = clauses.filter(whole).rfind(|part| part.chars().count() < room);
+    // A clause without a figure, such as `When full`, says nothing by itself.
+    let says_something = |part: &&str| part.contains(|c: char| c.is_ascii_digit());
+    let longest =
+        clauses.filter(whole).filter(says_something).rfind(|part| part.chars().count() < room);
     match (headline.chars().count() <= room, longest) {
         (true, _) => begin + headline,
         (false, Some(clause)) => format!("{begin}{clause}."),
@@ -139,6 +142,21 @@ mod tests {
         assert!(of_record(&run).headline.starts_with("Failed after 41.0 GB"));
         run.complete = true;
         assert_eq!(of_record(&run).headline, "Reads 3.40 GB/s, writes 2.90 GB/s.");
+    }
+
+    #[test]
+    fn a_headline_is_not_cut_to_words_without_a_figure() {
+        let full =
+            "When full, random writes fall from 12.6 MB/s to 2.44 MB/s; a discard restores it.";
+        let mut written = run("interrupted");
+        let mut series = Series::new("fill", 0, 0);
+        series.push(1_000_000_000, &[("write", Unit::BytesPerSecond, Some(41e9))]);
+        written.series.push(series);
+        assert_eq!(ended(&written, full), "Cut short after 41.0 GB written.");
+        let quick =
+            "Reads 3.40 GB/s, writes 2.90 GB/s; the link limits sequential reads and writes.";
+        let said = "Cut short after 3.0 s: Reads 3.40 GB/s, writes 2.90 GB/s.";
+        assert_eq!(ended(&run("interrupted"), quick), said);
     }
 
     #[test]
