@@ -36,9 +36,13 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         }
         None => return None,
     };
-    let mut chart = Chart::bars("Reads and writes of one unit each", Unit::BytesPerSecond);
+    let chart = Chart::bars("Reads and writes of one unit each", Unit::BytesPerSecond);
+    let mut chart = chart.level(format!("full speed {}", rate(best)), best, None);
     for write in &writes {
-        let Some(size) = size(write) else { continue };
+        let Some(mut size) = size(write) else { continue };
+        if knee.is_some_and(|knee| size_of(write) == Some(knee as u64)) {
+            size += " (chosen)";
+        }
         let read = reads.iter().find(|read| self::size_of(read) == self::size_of(write));
         if let Some(read) = read {
             chart = chart.grouped(&size, &read.name, "reads");

@@ -58,7 +58,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .fold(draft, |draft, (words, label, _)| draft.tile(label, key(words), Better::Higher))
         .tile("Load, share of RAM", key(LOAD).with(Ratio), Better::Higher)
         .tile("Save, share of RAM", key(SAVE).with(Ratio), Better::Higher);
+    let shares = MARKS.into_iter().fold(
+        Chart::bars("Share of the RAM disc", Unit::Number).level("100% of the RAM disc", 1.0, None),
+        |chart, (words, label, _)| chart.source(key(words).with(Ratio), label),
+    );
     draft
+        .chart(shares)
         .chart(bars(&format!("Whole files{title_end}"), [LOAD, SAVE]))
         .chart(bars(&format!("Single bytes{title_end}"), [READ, WRITE]))
         .say(sentence, bytes)

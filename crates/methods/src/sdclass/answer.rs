@@ -1,5 +1,6 @@
 //! The answer of `sdclass`: the classes met here.
 
+use super::classes::{demanded_operations, demanded_rates};
 use super::{RANDOM, READ, WRITE};
 use record::{Answer, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
@@ -19,11 +20,18 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             .source(&small, "written in 64 KiB")
             .source(&large, "written in 512 KiB")
             .source(READ, "read in 512 KiB");
+    let highest = [&small, &large].into_iter().filter_map(|key| out.value(key)).reduce(f64::max);
+    let rates = levels(rates, demanded_rates(), highest);
     let operations = Chart::bars("Operations that A1 and A2 count", Unit::Iops)
         .source(random("read", 1), "reads, one at a time")
         .source(random("write", 1), "writes, one at a time")
         .source(random("read", 32), "reads, 32 at a time")
         .source(random("write", 32), "writes, 32 at a time");
+    let highest = [("read", 1), ("write", 1), ("read", 32), ("write", 32)]
+        .into_iter()
+        .filter_map(|(direction, depth)| out.value(random(direction, depth)))
+        .reduce(f64::max);
+    let operations = levels(operations, demanded_operations(), highest);
     Draft::new(out, "Which speed class does the card meet on this host?")
         .tile("Slowest 4 MiB written", large, Better::Higher)
         .tile("Same, in 64 KiB", small, Better::Higher)
@@ -34,4 +42,19 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(rates)
         .chart(operations)
         .say(sentence, continuation)
+}
+
+/// Adds the demands of classes as lines: the highest that the card meets, and the next.
+fn levels(
+    chart: Chart,
+    demands: impl IntoIterator<Item = (String, f64)>,
+    highest: Option<f64>,
+) -> Chart {
+    let highest = highest.unwrap_or(0.0);
+    let (met, missed): (Vec<_>, Vec<_>) =
+        demands.into_iter().partition(|(_, value)| *value <= highest);
+    let last = met.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let next = missed.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let lines = [last, next].into_iter().flatten();
+    lines.fold(chart, |chart, (classes, value)| chart.level(classes, value, None))
 }

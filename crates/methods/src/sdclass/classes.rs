@@ -83,6 +83,31 @@ impl Measured {
     }
 }
 
+/// The rates of the Speed, UHS and Video classes, bytes per second, each with the classes that demand
+/// it: `C10 U1 V10`.
+pub(super) fn demanded_rates() -> Vec<(String, f64)> {
+    let mut demands: Vec<(String, f64)> = Vec::new();
+    let families = [SPEED, UHS, VIDEO];
+    let classes = families.iter().flat_map(|(_, letter, classes)| {
+        classes.iter().map(move |(number, rate)| (format!("{letter}{number}"), rate * 1e6))
+    });
+    for (class, rate) in classes {
+        match demands.iter_mut().find(|(_, demanded)| *demanded == rate) {
+            Some((names, _)) => *names += &format!(" {class}"),
+            None => demands.push((class, rate)),
+        }
+    }
+    demands.sort_by(|a, b| a.1.total_cmp(&b.1));
+    demands
+}
+
+/// The operations per second that A1 and A2 demand of random reads and writes.
+pub(super) fn demanded_operations() -> impl Iterator<Item = (String, f64)> {
+    APPLICATION.into_iter().flat_map(|(number, _, reads, writes)| {
+        [(format!("A{number} reads"), reads), (format!("A{number} writes"), writes)]
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,5 +150,14 @@ mod tests {
         assert_eq!(queued.classes()[3].1, 2);
         let (met, missed) = card(12.0).words();
         assert_eq!((met.join(" "), missed.join(" ")), ("C10 U1 V10 A1".into(), "U3 V30 A2".into()));
+    }
+
+    #[test]
+    fn classes_that_demand_the_same_share_a_line() {
+        let demands = demanded_rates();
+        assert_eq!(demands[2], ("C6 V6".into(), 6e6));
+        assert_eq!(demands[3], ("C10 U1 V10".into(), 10e6));
+        assert_eq!(demands.last(), Some(&("V90".into(), 90e6)));
+        assert_eq!(demanded_operations().count(), 4);
     }
 }
