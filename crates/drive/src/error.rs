@@ -215,9 +215,23 @@ fn missing(path: &Path) -> DriveError {
         None => "no such file or directory".to_string(),
     };
     let node = PathBuf::from("/dev").join(path);
-    let hint =
-        (path.components().count() == 1 && node.exists()).then(|| node.display().to_string());
+    let is_name = path.components().count() == 1;
+    let hint = if is_name && node.exists() {
+        Some(node.display().to_string())
+    } else if is_name && is_block_name(&path.to_string_lossy()) {
+        Some(format!("{}; ssdyno list names the drives that are there", node.display()))
+    } else {
+        path.starts_with("/dev").then(|| "ssdyno list".into())
+    };
     DriveError::NotFound { path: path.display().to_string(), what: problem, hint }
+}
+
+/// Whether the kernel gives block devices such names: `sdb`, `nvme0n1`, `mmcblk0p1`.
+fn is_block_name(name: &str) -> bool {
+    let after = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| rest.chars().next());
+    let letters = ["sd", "vd", "hd", "xvd"].iter().filter_map(|prefix| after(prefix));
+    let digits = ["nvme", "mmcblk", "loop", "sr", "md"].iter().filter_map(|prefix| after(prefix));
+    letters.map(|c| c.is_ascii_lowercase()).chain(digits.map(|c| c.is_ascii_digit())).any(|is| is)
 }
 
 /// The permission that this user lacks: that of the device's group, root, or more than root.

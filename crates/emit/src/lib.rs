@@ -31,7 +31,7 @@ pub use directory::Directory;
 pub use directory::resolve;
 pub use file::{Replacement, check};
 pub use home::user_directory;
-pub use name::{did_you_mean, nearest};
+pub use name::{did_you_mean, nearest, typo_of};
 pub use output::directory_of;
 pub use owner::Owner;
 pub use text::{controls_display, json, plain, screen, shell_word, without_error_number};

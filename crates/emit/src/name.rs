@@ -1,6 +1,6 @@
 //! Suggestions for misspelt names.
 
-use strsim::levenshtein;
+use strsim::{levenshtein, osa_distance};
 
 /// Longer names get no suggestion: they are untrusted input, and the cost grows with their length.
 const LONGEST: usize = 64;
@@ -17,6 +17,19 @@ pub fn nearest<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> Opti
         edits * 5 <= 2 * misspelt.chars().count().max(name.chars().count()).max(3)
     };
     known.map(edits).filter(is_near).min_by_key(|near| near.0).map(|near| near.1)
+}
+
+/// The known word of which another is a typing error: a quarter of its letters differ or have changed
+/// places with a neighbour, or one letter of a short word. Case is ignored. Stricter than [`nearest`]:
+/// for words that are remembered rather than read, where a wrong guess misleads.
+pub fn typo_of<'n>(typed: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    if typed.is_empty() || typed.len() > LONGEST {
+        return None;
+    }
+    let typed = typed.to_ascii_lowercase();
+    let edits = |word: &'n str| (osa_distance(&typed, &word.to_ascii_lowercase()), word);
+    let is_typo = |(edits, word): &(usize, &str)| *edits <= (word.chars().count() / 4).max(1);
+    known.map(edits).filter(is_typo).min_by_key(|typo| typo.0).map(|typo| typo.1)
 }
 
 /// The end of an error about an unknown name: `; did you mean 'X'?`, or empty if none is near.
@@ -37,6 +50,18 @@ mod tests {
         assert_eq!(near("aligned"), Some("align"));
         for word in ["", "zoo", "quicksand", "everything", &"x".repeat(100)] {
             assert_eq!(near(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_typing_error_is_nearer_than_a_similar_word() {
+        let typo = |word| typo_of(word, ["show", "method", "file", "prepare"].into_iter());
+        assert_eq!(
+            (typo("shwo"), typo("metod"), typo("fiel")),
+            (Some("show"), Some("method"), Some("file"))
+        );
+        for word in ["", "title", "upgrade", "methodically", &"x".repeat(100)] {
+            assert_eq!(typo(word), None, "{word}");
         }
     }
 

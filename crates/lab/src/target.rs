@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::Simulator;
-use record::{Health, State};
+use record::{Health, State, TargetKind};
 use rig::{BackendKind, Observer, Rig};
 
 use crate::error::{LabError, Result};
@@ -33,11 +33,30 @@ impl TargetRequest {
     /// Makes every check that opening makes, without touching the target.
     pub(crate) fn plan(&self, fills: bool) -> Result<PlannedTarget> {
         if let Some(spec) = virtual_drive::described(&self.spec, 0) {
+            self.admit_permission("a virtual drive", "nothing real is written")?;
             let mut info = Simulator::info(&spec?, &self.spec);
             info.state = virtual_drive::initial_state(&self.spec);
             return Ok(PlannedTarget { info, destroys: None, file: None });
         }
-        real::plan(self, fills)
+        let planned = real::plan(self, fills).map_err(|error| match error.advice() {
+            None => error.advise_if(virtual_drive::meant(&self.spec)),
+            Some(_) => error,
+        })?;
+        if planned.info.target.kind == TargetKind::Directory {
+            self.admit_permission("a directory", "only a scratch file is written there")?;
+        }
+        Ok(planned)
+    }
+
+    /// Refuses a permission that this target does not need.
+    fn admit_permission(&self, what: &str, why: &str) -> Result<()> {
+        let permission = match (&self.destroy, self.borrow) {
+            (Some(_), _) => "--destroy",
+            (None, true) => "--borrow",
+            (None, false) => return Ok(()),
+        };
+        let text = format!("{permission} is for devices and files: {} is {what}", self.spec);
+        Err(LabError::usage(text).advise(format!("the same without {permission}: {why}")))
     }
 }
 

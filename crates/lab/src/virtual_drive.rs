@@ -37,6 +37,14 @@ pub(crate) fn named(name: &str) -> Result<DriveSpec> {
     parse(name.strip_prefix(PREFIX).unwrap_or(name))
 }
 
+/// The virtual drives whose name a target begins with that is no path: `sim:sd-150x` for `sd-150x`.
+pub(crate) fn meant(target: &str) -> Option<String> {
+    let name = target.split('?').next().filter(|name| !name.is_empty() && !name.contains('/'))?;
+    let begun = DriveSpec::presets().filter(|known| known.starts_with(name));
+    let names: Vec<String> = begun.map(|known| format!("{PREFIX}{known}")).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
 /// The state in which a virtual drive begins: `sim:NAME?state=used`; fresh by default.
 pub(crate) fn initial_state(target: &str) -> State {
     let query = target.split_once('?').map_or("", |(_, query)| query);
@@ -81,6 +89,16 @@ fn parse(spec: &str) -> Result<DriveSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_drive_without_its_prefix_is_recognised() {
+        assert_eq!(meant("sd-150x").as_deref(), Some("sim:sd-150x"));
+        let several = meant("samsung-980-pro").expect("two capacities");
+        assert_eq!(several, "sim:samsung-980-pro-1t, sim:samsung-980-pro-2t");
+        for target in ["", "no-such-drive", "./sd-150x", "?op=0.1"] {
+            assert_eq!(meant(target), None, "{target}");
+        }
+    }
 
     #[test]
     fn names_files_and_overrides() {

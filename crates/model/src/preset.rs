@@ -101,7 +101,12 @@ impl DriveSpec {
         let preset = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
         let Some((_, text)) = preset else {
             let names = crate::presets::PRESETS.iter().map(|(name, _)| *name);
-            let message = format!("no such drive{}", meant(name, names));
+            let begun: Vec<_> = names.clone().filter(|known| known.starts_with(name)).collect();
+            let message = match &begun[..] {
+                [] => format!("no such drive{}", meant(name, names)),
+                [one] => format!("no such drive; did you mean '{one}'?"),
+                several => format!("no such drive; names that begin so: {}", several.join(", ")),
+            };
             return Err(SpecError { file: String::new(), line: 0, key: name.into(), message });
         };
         DriveSpec::parse(&format!("drives/{name}.toml"), text)

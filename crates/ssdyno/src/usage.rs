@@ -1,10 +1,47 @@
 //! Formats clap's errors like all failures: one line, and one with something to try.
+//!
+//! The advice goes by meaning before it goes by spelling: who types `--numjobs` knows fio. A word is
+//! only corrected if it is a typing error of another; a similar word would mislead.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Error};
+use clap::{Arg, Command, CommandFactory, Error};
 
 use crate::cli::Cli;
 use crate::failure::{Failure, USAGE};
+
+/// Words of other tools, or that one might expect, and what means the same here. What begins with an
+/// option is only said if the command has it.
+const MEANINGS: [(&[&str], &str); 17] = [
+    (&["numjobs", "threads", "workers"], "--jobs"),
+    (&["iodepth", "qd", "queue-depth"], "--depth"),
+    (&["runtime", "duration", "seconds", "time_based"], "--time 10s"),
+    (&["readwrite", "mode", "operation"], "--rw"),
+    (&["blocksize", "block-size", "record"], "--bs"),
+    (&["rwmixread"], "--mix"),
+    (&["ioengine", "engine"], "--backend"),
+    (&["rate_iops", "rate-iops", "iops"], "--rate"),
+    (&["loops"], "--coverage"),
+    (&["number_ios"], "--ops"),
+    (&["rounds", "repeat", "iterations", "runs"], "--replicates"),
+    (&["randseed"], "--seed"),
+    (&["output-format"], "--json"),
+    (&["output", "report"], "--html FILE"),
+    (&["log", "debug"], "--verbose"),
+    (&["direct", "group_reporting"], "the same without it: it is always so"),
+    (&["filename", "device", "target"], "the target without an option: ssdyno io TARGET"),
+];
+
+/// A value for each placeholder in the help.
+const EXAMPLES: [(&str, &str); 8] = [
+    ("TIME", "10s"),
+    ("SIZE", "1GiB"),
+    ("BYTES", "64MiB"),
+    ("N", "4"),
+    ("PERCENT", "50"),
+    ("RATE", "400MB/s"),
+    ("IOPS", "5k"),
+    ("SERIAL", "SERIAL, as ssdyno list shows it; a directory needs none"),
+];
 
 /// The failure for a command line. Help and version are printed here and end the process.
 pub fn failure(error: &Error) -> Failure {
@@ -15,7 +52,7 @@ pub fn failure(error: &Error) -> Failure {
     ) {
         error.exit();
     }
-    Failure::new(USAGE, text(error)).advise(advice(error))
+    Failure::new(USAGE, text(error)).advise(advice(error, &crate::cli::typed()))
 }
 
 /// The first paragraph of clap's message, in one line.
@@ -26,19 +63,65 @@ fn text(error: &Error) -> String {
     line.strip_prefix("error: ").unwrap_or(&line).to_string()
 }
 
-/// The word that was probably meant, or otherwise the help to read.
-fn advice(error: &Error) -> String {
-    let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
-    if let Some(word) = kinds.into_iter().find_map(|kind| word(error, kind)) {
-        return word;
+/// What was probably meant, or otherwise the help to read.
+fn advice(error: &Error, typed: &[String]) -> String {
+    let definition = Cli::command();
+    let name = typed.iter().skip(1).find_map(|word| definition.find_subcommand(word));
+    let argument = word(error, ContextKind::InvalidArg);
+    let meant = match error.kind() {
+        ErrorKind::UnknownArgument => argument.and_then(|typed| option(name, &typed)),
+        ErrorKind::InvalidSubcommand => word(error, ContextKind::InvalidSubcommand)
+            .and_then(|typed| Some(emit::typo_of(&typed, names(&definition))?.to_string())),
+        ErrorKind::InvalidValue => argument.and_then(|argument| value(error, &argument)),
+        _ => None,
+    };
+    meant.unwrap_or_else(|| help(name))
+}
+
+/// The option that an unknown one stands for: by its meaning, or else by its spelling.
+fn option(command: Option<&Command>, typed: &str) -> Option<String> {
+    let typed = typed.split('=').next()?.trim_start_matches('-');
+    let options: Vec<&str> = command?.get_arguments().filter_map(Arg::get_long).collect();
+    let has = |meaning: &str| {
+        let long = meaning.split(' ').next().and_then(|word| word.strip_prefix("--"));
+        long.is_none_or(|long| options.contains(&long))
+    };
+    let by_meaning = MEANINGS.iter().find(|(words, _)| words.contains(&typed));
+    match by_meaning.filter(|(_, meaning)| has(meaning)) {
+        Some((_, meaning)) => Some((*meaning).to_string()),
+        None => emit::typo_of(typed, options.into_iter()).map(|long| format!("--{long}")),
     }
-    match (word(error, ContextKind::InvalidArg), word(error, ContextKind::SuggestedValue)) {
-        // `--rw <RW>` and `randread`.
-        (Some(arg), Some(value)) => {
-            format!("{} {value}", arg.split(' ').next().unwrap_or_default())
-        }
-        _ => help(&crate::cli::typed()),
+}
+
+/// A value for an option that has none, or one that it does not know.
+fn value(error: &Error, argument: &str) -> Option<String> {
+    let (option, placeholder) = argument.split_once(' ').unwrap_or((argument, ""));
+    let typed = word(error, ContextKind::InvalidValue).unwrap_or_default();
+    if !option.starts_with("--") {
+        return None;
     }
+    if typed.is_empty() {
+        let placeholder = placeholder.trim_matches(['<', '>']);
+        let example = EXAMPLES.iter().find(|(name, _)| *name == placeholder)?;
+        return Some(format!("{option} {}", example.1));
+    }
+    // `random` begins `randread` and `randwrite`; clap's own suggestion goes by spelling.
+    let known = match error.get(ContextKind::ValidValue)? {
+        ContextValue::Strings(words) => words,
+        _ => return None,
+    };
+    let stem = &typed[..typed.floor_char_boundary(typed.len().min(STEM))];
+    let begun: Vec<_> = known.iter().filter(|one| one.starts_with(stem)).cloned().collect();
+    let near = || emit::nearest(&typed, known.iter().map(String::as_str)).map(String::from);
+    let words = if begun.is_empty() { near()? } else { begun.join(", or ") };
+    Some(format!("{option} {words}"))
+}
+
+/// Letters at the beginning of a value that tell what it is about.
+const STEM: usize = 4;
+
+fn names(command: &Command) -> impl Iterator<Item = &str> {
+    command.get_subcommands().map(Command::get_name)
 }
 
 fn word(error: &Error, kind: ContextKind) -> Option<String> {
@@ -50,10 +133,9 @@ fn word(error: &Error, kind: ContextKind) -> Option<String> {
 }
 
 /// The help of the command that was typed.
-fn help(args: &[String]) -> String {
-    let command = Cli::command();
-    let name = args.iter().skip(1).find(|arg| command.find_subcommand(arg).is_some());
-    name.map_or("ssdyno --help".into(), |name| format!("ssdyno {name} --help"))
+fn help(command: Option<&Command>) -> String {
+    command
+        .map_or("ssdyno --help".into(), |command| format!("ssdyno {} --help", command.get_name()))
 }
 
 #[cfg(test)]
@@ -63,8 +145,9 @@ mod tests {
     use super::*;
 
     fn said(line: &str) -> (String, String) {
-        let error = Cli::try_parse_from(line.split(' ')).expect_err("refused");
-        (text(&error), advice(&error))
+        let words: Vec<String> = line.split(' ').map(String::from).collect();
+        let error = Cli::try_parse_from(&words).expect_err("refused");
+        (text(&error), advice(&error, &words))
     }
 
     #[test]
@@ -77,17 +160,46 @@ mod tests {
         assert_eq!(text, "unexpected argument '--metod' found");
         assert_eq!(advice, "--method");
         assert_eq!(said("ssdyno shwo").1, "show");
-        let (text, _) = said("ssdyno run");
-        assert_eq!(text, "the following required arguments were not provided: <TARGET>...");
+        let (text, _) = said("ssdyno prepare");
+        assert!(text.starts_with("the following required arguments were not provided: "), "{text}");
         let (text, _) = said("ssdyno io . --bs 4x");
         assert!(!text.contains('\n') && text.contains("4x"), "{text}");
     }
 
     #[test]
+    fn words_of_other_tools_are_understood() {
+        let table = [
+            ("ssdyno io . --numjobs 4", "--jobs"),
+            ("ssdyno --numjobs 4 io .", "--jobs"),
+            ("ssdyno io . --runtime=10", "--time 10s"),
+            ("ssdyno io . --blocksize 4k", "--bs"),
+            ("ssdyno io . --rw random", "--rw randread, or randwrite, or randrw"),
+            ("ssdyno io . --time", "--time 10s"),
+            // A word that means nothing here, or only elsewhere, gets the help.
+            ("ssdyno upgrade", "ssdyno --help"),
+            ("ssdyno run . --title x", "ssdyno run --help"),
+            ("ssdyno run . --iodepth 4", "ssdyno run --help"),
+            ("ssdyno completions ksh", "ssdyno completions --help"),
+        ];
+        for (typed, advice) in table {
+            assert_eq!(said(typed).1, advice, "{typed}");
+        }
+    }
+
+    #[test]
     fn advice_names_the_help_of_the_command() {
-        let help = |line: &str| help(&line.split(' ').map(String::from).collect::<Vec<_>>());
-        assert_eq!(help("ssdyno io . --depth 0"), "ssdyno io --help");
-        assert_eq!(help("ssdyno --nothing"), "ssdyno --help");
+        assert_eq!(said("ssdyno io . --depth 0").1, "ssdyno io --help");
+        assert_eq!(said("ssdyno --nothing").1, "ssdyno --help");
+    }
+
+    #[test]
+    fn every_meaning_is_an_option_somewhere() {
+        let definition = Cli::command();
+        for (words, meaning) in MEANINGS {
+            let commands = definition.get_subcommands();
+            let option = |command| option(Some(command), words[0]).as_deref() == Some(meaning);
+            assert!(commands.into_iter().any(option), "{words:?}");
+        }
     }
 
     #[test]

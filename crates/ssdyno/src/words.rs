@@ -24,6 +24,13 @@ pub fn blocks(text: &str) -> Result<BlockSizes, String> {
 
 fn block(text: &str) -> Result<u32, String> {
     let bytes = units::parse_bytes(text)?;
+    let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    // Who writes 4kb means 4 KiB, as fio does.
+    if matches!(unit, "kb" | "kB" | "mb" | "MB") && bytes % 512 != 0 {
+        let (number, prefix) = (text.trim().trim_end_matches(unit).trim_end(), &unit[..1]);
+        let binary = format!("{number} {}iB", prefix.to_ascii_uppercase());
+        return Err(format!("'{text}' is {bytes} bytes; for {binary} write {number}{prefix}"));
+    }
     let is_valid = (1..=BLOCK_MAX).contains(&bytes);
     let bytes = u32::try_from(bytes).ok().filter(|_| is_valid);
     bytes.ok_or_else(|| format!("a block must be 1 byte to {}", units::binary(BLOCK_MAX)))
@@ -83,6 +90,9 @@ mod tests {
         {
             assert!(blocks(text).is_err(), "{text}");
         }
+        let decimal = blocks("4kb").expect_err("no block size");
+        assert_eq!(decimal, "'4kb' is 4000 bytes; for 4 KiB write 4k");
+        assert_eq!(blocks("4000"), Ok(BlockSizes::Fixed(4000)), "for a file in memory");
     }
 
     #[test]

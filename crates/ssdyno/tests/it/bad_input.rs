@@ -13,7 +13,7 @@ fn invalid_arguments_are_refused() {
     let file = place.file("file", MIB);
     let table: &[(&[&str], &str)] = &[
         (&["run", "/nowhere"], "/nowhere: no such file or directory"),
-        (&["run"], "<TARGET>"),
+        (&["run"], "run needs a target"),
         (&["run", "/dev/null"], "character device"),
         (&["run", ".", "--size", "0"], "size of 0"),
         (&["run", ".", "--size", "1x"], "'1x' is not a size"),
@@ -254,4 +254,31 @@ fn a_broken_line_of_an_iometer_configuration_is_quoted_with_file_and_number() {
     let words = ["run", ".", "-m", "iometer", "--icf", &place.text("a.icf")];
     let said = "a.icf:5: '4096,100,100,100,0,1,0,no': reply must be a whole number";
     place.ssdyno(&words).refuses(2, said);
+}
+
+/// A hint that helps, for what people type by mistake; where none helps, none is given that misleads.
+#[test]
+fn typical_mistakes_get_the_hint_that_helps() {
+    let place = Place::new();
+    let table = [
+        ("run sdzz", "/dev/sdzz; ssdyno list names the drives that are there"),
+        ("run /dev/sdzz", "ssdyno list"),
+        ("run sd-150x", "sim:sd-150x"),
+        ("run samsung-980-pro", "sim:samsung-980-pro-1t, sim:samsung-980-pro-2t"),
+        ("run sim:sd-150x?foo=1", "ssdyno drives show sd-150x"),
+        ("run sim:sd-150x --destroy=1", "the same without --destroy: nothing real is written"),
+        ("run . --borrow", "the same without --borrow: only a scratch file is written there"),
+        ("run . --destroy", "--destroy SERIAL, as ssdyno list shows it; a directory needs none"),
+        ("run . --log verbose", "--verbose"),
+        ("io . --numjobs 4", "--jobs"),
+        ("upgrade", "ssdyno --help"),
+    ];
+    for (line, hint) in table {
+        let said = place.ssdyno(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        let advice = said.err.lines().find_map(|line| line.strip_prefix("   try: "));
+        assert_eq!(advice, Some(hint), "{line}: {said:?}");
+    }
+    assert!(place.ssdyno(&["help", "run"]).good().out.contains("Usage: ssdyno run"));
+    assert!(place.left_behind().is_empty());
 }
