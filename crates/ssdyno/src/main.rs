@@ -25,7 +25,7 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use clap_complete::CompleteEnv;
 
 use crate::cli::{Cli, Command};
@@ -53,11 +53,29 @@ fn main() -> ExitCode {
         screen::say(&format!("converting the store to a new version: {done} of {of} runs"));
     });
     let words = cli::under_other_names(std::env::args_os().collect());
-    let result = Cli::try_parse_from(words).map_err(|e| usage::failure(&e)).and_then(run);
+    if words.len() == 1 {
+        return welcome().unwrap_or_else(|failure| failure.report());
+    }
+    let result = cli::parse(words).map_err(|e| usage::failure(&e)).and_then(run);
     let code = result.unwrap_or_else(|failure| failure.report());
     // The signal may have come too late to cut anything short.
     if interrupt::is_asked() { ExitCode::from(INTERRUPTED) } else { code }
 }
+
+/// What `ssdyno` alone shows: what is here, and what to do next.
+fn welcome() -> Result {
+    let name = concat!("ssdyno ", env!("CARGO_PKG_VERSION"));
+    present::done(&format!(
+        "{name}: how fast a drive really is, and why\n\n{}\n{NEXT}",
+        commands::list::overview()
+    ))
+}
+
+const NEXT: &str = "\
+ssdyno run .     the drive under this directory, about a minute
+ssdyno run       asks which drive and which question
+ssdyno --help    everything else
+";
 
 /// No drive has a guard here.
 #[cfg(not(target_os = "linux"))]

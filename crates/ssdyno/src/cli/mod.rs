@@ -16,9 +16,10 @@ mod target;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, HereArgs, ReplicateArgs};
 pub use self::fio::FioArgs;
@@ -52,7 +53,7 @@ read, unless you permit more with --borrow or --destroy=SERIAL.";
 /// How fast a drive really is, why, and whether the number can be trusted.
 #[derive(Debug, Parser)]
 #[command(name = "ssdyno", version, styles = STYLES, after_help = EXAMPLES)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(subcommand_required = true, disable_help_subcommand = true)]
 #[command(max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
@@ -142,8 +143,29 @@ fn parse_page(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
+/// Parses a command line; its help shows what concerns this line.
+pub fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let typed: Vec<String> = words.iter().map(|w| w.to_string_lossy().into_owned()).collect();
+    let mut definition = run::shown_for(Cli::command(), &typed);
+    let mut matches = definition.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut definition))
+}
+
+/// The command line that the answers to questions stand for.
+static MEANT: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+/// Sets the command line that is shown and recorded from now on.
+pub fn mean(words: &[String]) {
+    *MEANT.lock().unwrap_or_else(PoisonError::into_inner) = Some(words.to_vec());
+}
+
 /// The command line as shown and recorded; bytes that are not UTF-8 are replaced.
 pub fn typed() -> Vec<String> {
+    let meant = MEANT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    meant.unwrap_or_else(words_of_process)
+}
+
+fn words_of_process() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
@@ -152,8 +174,13 @@ pub fn reparsed(words: &[String]) -> Option<Command> {
     Cli::try_parse_from(words).ok().map(|cli| cli.command)
 }
 
-/// The command line. If called through a link named `fio` or `iozone`, inserts that command.
+/// The command line. If called through a link named `fio` or `iozone`, inserts that command; `help run`
+/// is `run --help`.
 pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "help") {
+        let (name, topic) = (words.iter().take(1), words.iter().skip(2).take(1));
+        return name.chain(topic).cloned().chain([OsString::from("--help")]).collect();
+    }
     let name = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
     let Some(tool @ ("fio" | "iozone")) = name else { return words };
     let command = ["ssdyno", tool].map(OsString::from);
@@ -163,6 +190,34 @@ pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The options in the help of `run`, for these further words.
+    fn listed(words: &[&str]) -> Vec<String> {
+        let line = [&["ssdyno", "run"], words, &["--help"]].concat();
+        let help = parse(line.into_iter().map(OsString::from).collect()).expect_err("help");
+        let text = help.to_string();
+        let options = text.split("Examples:").next().unwrap_or_default();
+        let starts = options.lines().filter_map(|line| {
+            let word = line.trim_start().split([' ', '=']).find(|word| word.starts_with("--"))?;
+            line.starts_with("  ").then(|| word.to_string())
+        });
+        starts.collect()
+    }
+
+    #[test]
+    fn the_help_of_run_fits_a_page_and_shows_the_options_of_the_methods_asked() {
+        let plain = listed(&[]);
+        assert!(plain.len() <= 22, "{}: {plain:?}", plain.len());
+        assert!(plain.iter().all(|option| option != "--rate" && option != "--answers"));
+        for (words, option) in [
+            (&["-m", "quick,stream"][..], "--rate"),
+            (&["--method=iometer"], "--icf"),
+            (&["--protocol", "state-bars"], "--answers"),
+            (&["pci:0000:01:00.0"], "--no-iommu"),
+        ] {
+            assert!(listed(words).iter().any(|listed| listed == option), "{words:?}: {option}");
+        }
+    }
 
     #[test]
     fn html_takes_a_file_in_every_command_and_no_run() {
@@ -201,6 +256,8 @@ mod tests {
             ("iozone -e -I", "ssdyno iozone -e -I"),
             ("ssdyno fio --name=a", "ssdyno fio --name=a"),
             ("./ssdyno-1 run .", "./ssdyno-1 run ."),
+            ("ssdyno help", "ssdyno --help"),
+            ("ssdyno help run", "ssdyno run --help"),
         ];
         for (typed, meant) in table {
             assert_eq!(under_other_names(words(typed)), words(meant));

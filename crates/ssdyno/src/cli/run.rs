@@ -12,8 +12,8 @@ use super::{MeasureArgs, complete};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Test", after_help = RUN_EXAMPLES)]
 pub struct RunArgs {
-    /// Directories, files or block devices, measured in turns
-    #[arg(value_name = "TARGET", help_heading = None, required = true, add = complete::targets())]
+    /// Directories, files or block devices, measured in turns; without one, ssdyno asks
+    #[arg(value_name = "TARGET", help_heading = None, add = complete::targets())]
     pub targets: Vec<String>,
     /// Methods to run, in order: quick,sustain (see `ssdyno methods`)
     #[arg(long, short, value_name = "METHOD", default_value = "quick", value_delimiter = ',')]
@@ -51,6 +51,30 @@ impl From<&RunArgs> for Options {
     }
 }
 
+/// The definition whose help fits a page: of `run`, it hides the options of methods that these words do
+/// not name, and those that go with one kind of target. They can be given all the same.
+pub fn shown_for(definition: Command, words: &[String]) -> Command {
+    let asked: Vec<&str> = words.iter().flat_map(|word| word.split(['=', ','])).collect();
+    let hidden = move |name: &str| match name {
+        "answers" => !asked.contains(&"--protocol"),
+        RESUME if asked.contains(&"--protocol") => false,
+        "no_iommu" => !asked.iter().any(|word| word.starts_with("pci:")),
+        _ => work::declared().iter().any(|(option, methods)| {
+            option.name() == name && !methods.iter().any(|method| asked.contains(method))
+        }),
+    };
+    let names: Vec<String> = definition
+        .find_subcommand("run")
+        .into_iter()
+        .flat_map(Command::get_arguments)
+        .map(|argument| argument.get_id().to_string())
+        .filter(|name| hidden(name))
+        .collect();
+    definition.mut_subcommand("run", |run| {
+        names.iter().fold(run, |run, name| run.mut_arg(name, |argument| argument.hide(true)))
+    })
+}
+
 /// The option that protocols share.
 pub const RESUME: &str = "resume";
 
@@ -78,7 +102,7 @@ fn argument(option: &'static dyn Declared, methods: &[&str]) -> Arg {
     if option.name() == RESUME {
         help += "; with --protocol: continue after its last record";
     }
-    let arg = Arg::new(option.name()).help(help).help_heading("Test");
+    let arg = Arg::new(option.name()).help(help).help_heading("Method");
     match option.form() {
         Form::Switch | Form::Unwritten => arg.long(option.name()).action(ArgAction::SetTrue),
         Form::Value(name) => {
@@ -123,7 +147,9 @@ Examples:
   ssdyno run /mnt/a /mnt/b -m quick,sustain two drives in turns, two methods
   ssdyno run . -m command -- make -j4       a program: its time and its I/O
   ssdyno run . --protocol board-against-board  steps and questions from a file
-  ssdyno run . --json | jq .metrics         for programs";
+  ssdyno run . --json | jq .metrics         for programs
+
+Methods have options of their own: ssdyno run -m METHOD --help, or ssdyno methods METHOD.";
 
 #[derive(Debug, Args)]
 pub struct ListArgs {

@@ -4,11 +4,22 @@ use std::path::Path;
 
 use lab::LabError;
 
+use super::ask::Choice;
 use crate::failure::Result;
 
 /// Refuses the command.
 pub fn run<T>(_args: &T) -> Result {
     Err(LabError::needs_linux().into())
+}
+
+/// The drives to choose from: none.
+pub fn choices() -> Vec<Choice> {
+    Vec::new()
+}
+
+/// The drives of this machine: not known.
+pub fn overview() -> String {
+    String::new()
 }
 
 /// Mentions what earlier runs have left on drives: nothing.

@@ -9,6 +9,7 @@ use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use workload::units;
 
+use super::ask::Choice;
 use super::recover;
 use crate::cli::ListArgs;
 use crate::failure::Result;
@@ -33,6 +34,27 @@ pub fn run(args: &ListArgs) -> Result {
     };
     recover::mention(None);
     present::done(if drives.is_empty() { "no block devices found\n" } else { &text })
+}
+
+/// The drives that a run may read, to choose from.
+pub fn choices() -> Vec<Choice> {
+    let drives = machine::all_drives();
+    let devices = drives.iter().filter_map(|listed| match listed {
+        Listed::Device(device) if device.allowance.most.is_some() => Some(device),
+        Listed::Device(_) | Listed::Bound(_) => None,
+    });
+    let described = devices.filter_map(|device| {
+        let id = &device.drive;
+        let size = id.bytes.map_or_else(|| "unknown size".to_string(), units::decimal);
+        let model = model(id).unwrap_or_else(|| "unknown model".to_string());
+        Some(Choice::new(id.path.as_deref()?, format!("{model}, {size}: reads only")))
+    });
+    described.collect()
+}
+
+/// The drives of this machine as a table.
+pub fn overview() -> String {
+    lines(&machine::all_drives()).render(&screen::uncut())
 }
 
 /// A line for each drive. If the table is too wide, the uses are cut.

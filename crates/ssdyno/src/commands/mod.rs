@@ -1,6 +1,7 @@
 //! The commands, one file each. Those that concern real drives alone are replaced by a refusal on
 //! systems other than Linux.
 
+pub mod ask;
 pub mod compare;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 pub mod doctor;

@@ -1,6 +1,10 @@
 //! `ssdyno run`, the main command: from a directory to a record that is kept and shown.
 
 use std::fs;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -225,4 +229,73 @@ fn evidence_is_shown_only_if_requested() {
         assert!(full.contains(named) && !brief.contains(named), "{full}{brief}");
         assert!(begins(&brief, "more     ssdyno show") && !begins(&full, "more "), "{full}");
     }
+}
+
+/// A program is charged with its own I/O, whatever else the drive does meanwhile.
+#[test]
+fn a_command_is_charged_with_its_own_traffic_not_with_that_of_its_neighbours() {
+    let place = Place::new();
+    let neighbour = place.path("neighbour");
+    let ends = Arc::new(AtomicBool::new(false));
+    let (until, file) = (Arc::clone(&ends), neighbour.clone());
+    let writer = thread::spawn(move || {
+        while !until.load(Ordering::Relaxed) {
+            let mut file = fs::File::create(&file).expect("a file");
+            file.write_all(&vec![7; 16 << 20]).and_then(|()| file.sync_all()).expect("written");
+        }
+    });
+    let traffic = |script: &str| {
+        let words = ["run", ".", "-m", "command", "--replicates", "1", "--json", "--quiet"];
+        let words = [&words[..], &["--", "sh", "-c", script]].concat();
+        let record = place.ssdyno(&words).good().json();
+        let own = metric(&record, "command.own-written");
+        let written = metric(&record, "command.device-written-synced");
+        (own, written, record["answer"]["headline"].as_str().unwrap_or_default().to_string())
+    };
+    let nothing = traffic("sleep 0.3");
+    let dd = "dd if=/dev/zero of=f bs=1048576 count=8 2>/dev/null";
+    let some = traffic(&format!("{dd}; sleep 0.3; rm f"));
+    let of_child = traffic(&format!("sh -c '{dd}; true'; sync f; rm f"));
+    ends.store(true, Ordering::Relaxed);
+    writer.join().expect("it wrote");
+    let (Some(own), Some(written)) = (nothing.0, nothing.1) else {
+        println!("skipped: no counters of processes or of this drive");
+        return;
+    };
+    assert_eq!(own, 0.0, "{nothing:?}");
+    assert!(written >= 0.0 && nothing.2.contains("; reads 0 B and writes 0 B"), "{nothing:?}");
+    // A page that was truncated before it was written is taken back.
+    assert!(some.0.is_some_and(|bytes| bytes <= 8e6 * 1.1), "{some:?}");
+    // A few pages more: those of the directory, and what the shell touches.
+    let whole =
+        of_child.0.is_some_and(|bytes| (8 * MIB..=8 * MIB + MIB / 4).contains(&(bytes as u64)));
+    assert!(whole, "{of_child:?}");
+}
+
+#[test]
+fn without_a_target_it_asks_at_a_terminal_and_prints_the_command() {
+    let place = Place::new();
+    place.ssdyno(&["run"]).refuses(2, "run needs a target");
+    let alone = place.ssdyno(&[]).good().out;
+    assert!(alone.contains("ssdyno run .") && alone.lines().count() >= 5, "{alone}");
+    // The answers: a virtual drive by its name, a method by its name, yes.
+    let binary = env!("CARGO_BIN_EXE_ssdyno");
+    let line = format!("{binary} run");
+    let mut command = place.command_of("script".as_ref(), &["-qec", &line, "/dev/null"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let Ok(mut child) = command.spawn() else {
+        println!("skipped: no script, which gives a program a terminal");
+        return;
+    };
+    let mut keys = child.stdin.take().expect("piped");
+    keys.write_all(b"sim:sd-150x\nfake\n\n").expect("typed");
+    let said = child.wait_with_output().expect("ended");
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    for words in ["Which drive?", "Which question?", "Run it?", "$ ssdyno run sim:sd-150x -m fake"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let runs = place.runs();
+    assert_eq!(runs.len(), 1, "{text}");
+    assert_eq!(runs[0]["method"], "fake");
 }
