@@ -20,7 +20,7 @@ use record::{
     Unit,
 };
 use rig::{BlockWay, KindStats, Measurement, RigError, TargetInfo};
-use workload::units::binary;
+use workload::units::{binary, binary_tight, decimal};
 use workload::{OpKind, Region};
 
 use self::camera::Camera;
@@ -32,8 +32,8 @@ pub(crate) use self::pass::{Take, Taken};
 use rules::time_series::{BINS, TimeSeries};
 use script::whole::Whole;
 use script::{
-    BYTES_MIN, Bulk, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Result,
-    Session, TestRegion,
+    Bulk, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Options, Result, Session,
+    TestRegion,
 };
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
@@ -279,11 +279,19 @@ fn asked_bytes(options: &Options) -> Result<Option<u64>> {
 }
 
 fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<()> {
-    let sized = match asked_bytes(options)?.filter(|_| options.size.is_none()) {
-        Some(bytes) => &options.sized(bytes.max(BYTES_MIN)),
-        None => options,
-    };
-    let test_region = TestRegion::new(session.target(), sized, SECONDS)?;
+    let test_region = TestRegion::new(session.target(), options, SECONDS)?;
+    // Only a drive has an end that the answer can be about; a file is as large as --size says.
+    if let Some(asked) = asked_bytes(options)?.filter(|asked| *asked > test_region.bytes) {
+        let room = binary(test_region.bytes);
+        return Err(MethodError::Option {
+            option: "for",
+            value: format!("{} at this rate", decimal(asked)),
+            range: format!(
+                "at most the file's {room}; --size {} gives it room",
+                binary_tight(asked.div_ceil(1 << 30) << 30)
+            ),
+        });
+    }
     let script = Script::new(session.target(), options, test_region.bytes)?;
     session.step(FILE.name, 0);
     if !session.plans() && session.target().target.direct == Some(false) {

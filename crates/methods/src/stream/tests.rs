@@ -157,6 +157,15 @@ fn a_recording_has_the_length_asked_for_or_the_answer_says_how_much_fits() {
     let (_, result) = ran(&mut drive(256 * MIB), &length);
     let text = result.expect_err("refused").to_string();
     assert!(text.ends_with("with --rate or --camera, whose recording it ends"), "{text}");
+    // A file has no end of its own: it gets the size that is asked for.
+    let mut directory = drive(256 * MIB);
+    (directory.info.target.kind, directory.info.allowed) = (TargetKind::Directory, Safety::Scratch);
+    let (_, result) = ran(&mut directory, &seconds(60));
+    let text = result.expect_err("refused").to_string();
+    assert!(
+        text.ends_with("must be at most the file's 256 MiB; --size 15GiB gives it room"),
+        "{text}"
+    );
     // Only as much is planned as the camera makes.
     let short = script::plan(&INFO, &drive(1024 * MIB).info, &seconds(2)).expect("permitted");
     let whole = script::plan(&INFO, &drive(1024 * MIB).info, &paced).expect("permitted");
