@@ -5,7 +5,6 @@
 //! is only read unless `--destroy` permits more. Devices and virtual drives are targets themselves.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use compat::iozone::IozoneCommand;
@@ -28,16 +27,11 @@ const BYTES_MIN: u64 = 4 << 20;
 pub fn work(command: &IozoneCommand, legacy: bool) -> Result<Work<'static>> {
     let mut run = command.run.clone();
     run.honest = !legacy;
+    let mut flags = run.flags();
     let options = Options::default().with(&IOZONE, Some(run));
     let options = options.with(&IOZONE_LATENCIES, command.latencies.clone());
-    let mut flags = flags(&options);
     flags.extend(command.mapped.then(|| ("B".to_string(), String::new())));
     Ok(Work::of_method("iozone", Cow::Owned(options))?.with_options(flags))
-}
-
-/// iozone's own options that determine the work of its method, by letter.
-pub(crate) fn flags(options: &Options) -> BTreeMap<String, String> {
-    options.get(&IOZONE).unwrap_or_default().flags()
 }
 
 /// How a command line is measured: `-B` maps the file into memory. A virtual drive has no mappings.

@@ -40,8 +40,8 @@ pub(crate) fn named(name: &str) -> Result<DriveSpec> {
 /// The virtual drives whose name a target begins with that is no path: `sim:sd-150x` for `sd-150x`.
 pub(crate) fn meant(target: &str) -> Option<String> {
     let name = target.split('?').next().filter(|name| !name.is_empty() && !name.contains('/'))?;
-    let begun = DriveSpec::presets().filter(|known| known.starts_with(name));
-    let names: Vec<String> = begun.map(|known| format!("{PREFIX}{known}")).collect();
+    let presets = DriveSpec::presets().filter(|known| known.starts_with(name));
+    let names: Vec<String> = presets.map(|known| format!("{PREFIX}{known}")).collect();
     (!names.is_empty()).then(|| names.join(", "))
 }
 

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use methods::{ALL, ICF, IMAGE, Icf, IcfError, IcfScript, Image, LIKE, Like};
+use methods::{ALL, ICF, IMAGE, IOZONE, Icf, IcfError, IcfScript, Image, LIKE, Like};
 use record::{Safety, Unit};
 use script::{Declared, MethodInfo, MetricInfo, Options, Session, catalog};
 
 use crate::error::{LabError, Result};
 use crate::image::ImageOnDisk;
-use crate::{iozone, like};
+use crate::like;
 
 /// A script, run or planned depending on the session, which keeps all measurements even after an
 /// error.
@@ -38,7 +38,8 @@ impl<'a> Work<'a> {
     pub(crate) fn of_method(name: &str, options: Cow<'a, Options>) -> Result<Work<'a>> {
         let method = methods::find(name)?;
         let words = match name {
-            "iozone" => iozone::flags(&options),
+            // iozone's own options, by letter.
+            "iozone" => options.get(&IOZONE).unwrap_or_default().flags(),
             _ => options.given_to(method.options, method.ignores),
         };
         let work = Work::new(method, move |session| Ok(session.run(method, &options)?));

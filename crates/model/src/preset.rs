@@ -101,8 +101,9 @@ impl DriveSpec {
         let preset = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
         let Some((_, text)) = preset else {
             let names = crate::presets::PRESETS.iter().map(|(name, _)| *name);
-            let begun: Vec<_> = names.clone().filter(|known| known.starts_with(name)).collect();
-            let message = match &begun[..] {
+            let longer_names: Vec<_> =
+                names.clone().filter(|known| known.starts_with(name)).collect();
+            let message = match &longer_names[..] {
                 [] => format!("no such drive{}", meant(name, names)),
                 [one] => format!("no such drive; did you mean '{one}'?"),
                 several => format!("no such drive; names that begin so: {}", several.join(", ")),

@@ -114,6 +114,7 @@ fn run(cli: Cli) -> Result {
     }
     match cli.command {
         Command::List(args) => commands::list::run(&args),
+        Command::Run(args) if args.targets.is_empty() => commands::ask::run(),
         Command::Run(args) => commands::run::run(&args),
         Command::Io(args) => commands::io::run(&args),
         Command::Fio(args) => commands::fio::run(&args),

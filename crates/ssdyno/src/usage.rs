@@ -82,12 +82,12 @@ fn advice(error: &Error, typed: &[String]) -> String {
 fn option(command: Option<&Command>, typed: &str) -> Option<String> {
     let typed = typed.split('=').next()?.trim_start_matches('-');
     let options: Vec<&str> = command?.get_arguments().filter_map(Arg::get_long).collect();
-    let has = |meaning: &str| {
+    let is_offered = |meaning: &str| {
         let long = meaning.split(' ').next().and_then(|word| word.strip_prefix("--"));
         long.is_none_or(|long| options.contains(&long))
     };
     let by_meaning = MEANINGS.iter().find(|(words, _)| words.contains(&typed));
-    match by_meaning.filter(|(_, meaning)| has(meaning)) {
+    match by_meaning.filter(|(_, meaning)| is_offered(meaning)) {
         Some((_, meaning)) => Some((*meaning).to_string()),
         None => emit::typo_of(typed, options.into_iter()).map(|long| format!("--{long}")),
     }
@@ -106,15 +106,17 @@ fn value(error: &Error, argument: &str) -> Option<String> {
         return Some(format!("{option} {}", example.1));
     }
     // `random` begins `randread` and `randwrite`; clap's own suggestion goes by spelling.
-    let known = match error.get(ContextKind::ValidValue)? {
+    let words = match error.get(ContextKind::ValidValue)? {
         ContextValue::Strings(words) => words,
         _ => return None,
     };
     let stem = &typed[..typed.floor_char_boundary(typed.len().min(STEM))];
-    let begun: Vec<_> = known.iter().filter(|one| one.starts_with(stem)).cloned().collect();
-    let near = || emit::nearest(&typed, known.iter().map(String::as_str)).map(String::from);
-    let words = if begun.is_empty() { near()? } else { begun.join(", or ") };
-    Some(format!("{option} {words}"))
+    let longer: Vec<_> = words.iter().filter(|word| word.starts_with(stem)).cloned().collect();
+    if longer.is_empty() {
+        let nearest = emit::nearest(&typed, words.iter().map(String::as_str))?;
+        return Some(format!("{option} {nearest}"));
+    }
+    Some(format!("{option} {}", longer.join(", or ")))
 }
 
 /// Letters at the beginning of a value that tell what it is about.

@@ -15,19 +15,17 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     } else {
         format!("Takes {elapsed}")
     };
-    let words = |[read, written]: [MetricInfo; 2]| {
-        let [read, written] = [draft.value(read)?, draft.value(written)?];
-        Some((decimal(read as u64), decimal(written as u64)))
-    };
-    let own = words([OWN_READ, OWN_WRITTEN]);
-    let everything = words([READ, WRITTEN_SYNCED]);
-    let own = own.map(|(read, written)| format!("; reads {read} and writes {written}"));
-    let beside =
-        everything.map(|(read, written)| format!("; the drive, all told: {read} and {written}."));
-    let continuations = match (own, beside) {
-        (Some(own), Some(beside)) => vec![format!("{own}{beside}"), format!("{own}.")],
-        (Some(own), None) => vec![format!("{own}.")],
-        (None, Some(beside)) => vec![beside],
+    let program = words(&draft, [OWN_READ, OWN_WRITTEN]);
+    let drive = words(&draft, [READ, WRITTEN_SYNCED]);
+    let program = program.map(|(read, written)| format!("; reads {read} and writes {written}"));
+    let drive =
+        drive.map(|(read, written)| format!("; the drive, all told: {read} and {written}."));
+    let continuations = match (program, drive) {
+        (Some(program), Some(drive)) => {
+            vec![format!("{program}{drive}"), format!("{program}.")]
+        }
+        (Some(program), None) => vec![format!("{program}.")],
+        (None, Some(drive)) => vec![drive],
         (None, None) => vec!["; its traffic is unknown.".into()],
     };
     let chart = Chart::bars("Where the time went", Unit::Nanoseconds)
@@ -44,4 +42,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Peak memory", MEMORY, Better::Lower)
         .chart(chart)
         .say(sentence, continuations)
+}
+
+/// Bytes read and written, in words.
+fn words(draft: &Draft<'_>, [reads, writes]: [MetricInfo; 2]) -> Option<(String, String)> {
+    let [read_bytes, written_bytes] = [draft.value(reads)?, draft.value(writes)?];
+    Some((decimal(read_bytes as u64), decimal(written_bytes as u64)))
 }

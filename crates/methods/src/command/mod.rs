@@ -139,10 +139,10 @@ fn publish(runs: &[CommandRun], out: &mut Outcome) {
             device.as_ref().map(|d| of(d) as f64)
         }
     };
-    let own =
+    let traffic_of =
         |bytes: fn(ProgramTraffic) -> u64| move |r: &CommandRun| r.own.map(|own| bytes(own) as f64);
-    put(out, OWN_READ, runs, own(|own| own.read_bytes));
-    put(out, OWN_WRITTEN, runs, own(|own| own.written_bytes));
+    put(out, OWN_READ, runs, traffic_of(|own| own.read_bytes));
+    put(out, OWN_WRITTEN, runs, traffic_of(|own| own.written_bytes));
     put(out, READ, runs, device(|d| d.read_bytes, false));
     put(out, WRITTEN, runs, device(|d| d.written_bytes, false));
     put(out, WRITTEN_SYNCED, runs, device(|d| d.written_bytes, true));
@@ -191,8 +191,10 @@ fn ruling(runs: &[CommandRun]) -> Ruling {
     let traffic: Option<Vec<u64>> = runs.iter().map(traffic).collect();
     let drive = traffic.map_or("the traffic of the drive is unknown".to_string(), |bytes| {
         let mean = bytes.iter().sum::<u64>() / bytes.len().max(1) as u64;
-        let all = binary(mean);
-        format!("{all} were read from or written to the drive by all programs, the sync included")
+        let traffic = binary(mean);
+        format!(
+            "{traffic} were read from or written to the drive by all programs, the sync included"
+        )
     });
     let failed = runs.last().filter(|r| r.exit != Exit::Code(0));
     let text = match failed {

@@ -70,24 +70,24 @@ impl Parts {
     /// The headline, which a loss must be part of, and the rest: the figures that gave way, and the
     /// limit that is reached.
     fn arranged(&self) -> (String, String) {
-        let all = self.figures.len();
+        let figure_count = self.figures.len();
         let mut choices: Vec<(usize, &str)> = Vec::new();
         for words in &self.loss {
-            choices.extend([all, 1, 0].map(|count| (count, words.as_str())));
+            choices.extend([figure_count, 1, 0].map(|count| (count, words.as_str())));
         }
         if self.loss.is_empty() {
-            for count in [all, 1] {
+            for count in [figure_count, 1] {
                 choices.extend(self.reached.iter().map(|words| (count, words.as_str())));
             }
-            choices.push((all, ""));
+            choices.push((figure_count, ""));
         }
         let is_fitting = |(count, words): &(usize, &str)| {
             self.headline(*count, words).chars().count() <= HEADLINE_MAX
         };
         let (count, words) = choices.into_iter().find(is_fitting).unwrap_or((1, ""));
         let is_unsaid = words.is_empty() || !self.loss.is_empty();
-        let reached = self.reached.first().filter(|_| is_unsaid).map_or("", String::as_str);
-        (self.headline(count, words), joined(&sentence(&self.figures[count..]), reached))
+        let limit = self.reached.first().filter(|_| is_unsaid).map_or("", String::as_str);
+        (self.headline(count, words), joined(&sentence(&self.figures[count..]), limit))
     }
 
     /// The first figures, and these words.

@@ -180,9 +180,9 @@ fn gain(verdict: &Verdict, metric: &str) -> Option<f64> {
     if let Some(commands) = commands {
         return Some(f64::from(DEPTH) / commands.value.max(1.0));
     }
-    let own = verdict.explains.iter().find(|explained| explained.metric == metric)?.share;
+    let explained = verdict.explains.iter().find(|explained| explained.metric == metric)?.share;
     let of_others = verdict.explains.iter().filter_map(|explained| explained.share);
-    let share = own.or(of_others.reduce(f64::max))?;
+    let share = explained.or(of_others.reduce(f64::max))?;
     Some(1.0 / (1.0 - share).max(SHARE_LEFT_MIN))
 }
 

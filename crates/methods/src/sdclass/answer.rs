@@ -51,10 +51,10 @@ fn levels(
     highest: Option<f64>,
 ) -> Chart {
     let highest = highest.unwrap_or(0.0);
-    let (met, missed): (Vec<_>, Vec<_>) =
+    let (lower, higher): (Vec<_>, Vec<_>) =
         demands.into_iter().partition(|(_, value)| *value <= highest);
-    let last = met.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    let next = missed.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let last = lower.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let next = higher.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let lines = [last, next].into_iter().flatten();
     lines.fold(chart, |chart, (classes, value)| chart.level(classes, value, None))
 }

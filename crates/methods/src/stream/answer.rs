@@ -41,20 +41,20 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
 impl<'o> Recordings<'o> {
     /// Yes or no: can a camera of this rate be recorded?
     fn of_camera(&self, camera_rate: f64) -> Option<Answer> {
-        let lost = self.worst(LostFrames, 1.0)?;
-        let pass = MetricKey::from(lost).without_statistic();
+        let lost_frames = self.worst(LostFrames, 1.0)?;
+        let pass = MetricKey::from(lost_frames).without_statistic();
         let frames = self.out.value(pass.clone().with(Frames))?;
         let frame_bytes = self.out.value(FRAME_BYTES)?;
         let bytes = frames * frame_bytes;
         let is_complete = self.out.value(ASKED).is_none_or(|asked| bytes + frame_bytes > asked);
-        let (sentence, more) = match (lost.value?, is_complete) {
-            (lost, true) if lost == 0.0 => self.yes(camera_rate, bytes),
+        let (sentence, continuations) = match (lost_frames.value?, is_complete) {
+            (0.0, true) => self.yes(camera_rate, bytes),
             (lost, _) if lost > 0.0 => self.no(camera_rate, &pass, lost, frames),
             _ => self.too_long(camera_rate, bytes)?,
         };
         let draft = Draft::new(self.out, "Can the drive keep up with this camera?").tile(
             "Frames lost",
-            lost,
+            lost_frames,
             Better::Lower,
         );
         let draft = self.buffer_tiles(draft);
@@ -75,7 +75,7 @@ impl<'o> Recordings<'o> {
             chart = chart.level(format!("buffer {}", binary(buffer as u64)), buffer, None);
         }
         let speed = self.speed().level(format!("camera {}", rate(camera_rate)), camera_rate, None);
-        draft.chart_of_column(chart).chart_of_column(speed).say(sentence, more)
+        draft.chart_of_column(chart).chart_of_column(speed).say(sentence, continuations)
     }
 
     fn yes(&self, camera_rate: f64, bytes: f64) -> (String, Vec<String>) {
@@ -97,22 +97,22 @@ impl<'o> Recordings<'o> {
         frames: f64,
     ) -> (String, Vec<String>) {
         let state = if is_full(pass) { " on a full drive" } else { "" };
-        let (lost, frames) = (grouped(lost), grouped(frames));
-        let sentence = format!("No: {} loses {lost} of {frames} frames", rate(camera_rate));
-        let enough = self.worst(Buffer, 1.0).and_then(|buffer| buffer.value);
-        let enough = enough.filter(|_| self.catches_up(pass)).map(|bytes| decimal(bytes as u64));
-        let remedy = enough.map(|bytes| format!("; a buffer of {bytes} would lose none."));
+        let (lost_count, count) = (grouped(lost), grouped(frames));
+        let sentence = format!("No: {} loses {lost_count} of {count} frames", rate(camera_rate));
+        let buffer = self.worst(Buffer, 1.0).and_then(|buffer| buffer.value);
+        let buffer = buffer.filter(|_| self.catches_up(pass)).map(|bytes| decimal(bytes as u64));
+        let remedy = buffer.map(|bytes| format!("; a buffer of {bytes} would lose none."));
         let lossless = self.worst(LosslessRate, -1.0).and_then(|lossless| lossless.value);
         let lossless = lossless.map(|keeps| format!("; {} loses none.", rate(keeps)));
-        let more: Vec<String> = [remedy, lossless].into_iter().flatten().collect();
-        let with_state = more.iter().map(|more| format!("{state}{more}"));
-        (sentence, with_state.chain(more.clone()).chain([format!("{state}.")]).collect())
+        let continuations: Vec<String> = [remedy, lossless].into_iter().flatten().collect();
+        let with_state = continuations.iter().map(|more| format!("{state}{more}"));
+        (sentence, with_state.chain(continuations.clone()).chain([format!("{state}.")]).collect())
     }
 
     /// Nothing was lost, but the space ended before the recording.
     fn too_long(&self, camera_rate: f64, bytes: f64) -> Option<(String, Vec<String>)> {
-        let asked = self.out.value(ASKED)?;
-        let (length, room) = (duration(asked / camera_rate), duration(bytes / camera_rate));
+        let asked_bytes = self.out.value(ASKED)?;
+        let (length, room) = (duration(asked_bytes / camera_rate), duration(bytes / camera_rate));
         let sentence = format!("No: there is room for {room} of {length} at {}", rate(camera_rate));
         Some((sentence, vec!["; until then no frame is lost.".into()]))
     }
@@ -165,9 +165,9 @@ impl<'o> Recordings<'o> {
     /// The rate of the recording on a fresh drive or into a file.
     fn fresh(&self) -> Option<&'o Metric> {
         let raw = MetricKey::from(RAW);
-        let (files, others): (Vec<_>, Vec<_>) =
+        let (files, without_files): (Vec<_>, Vec<_>) =
             self.passes.iter().rev().partition(|(pass, _)| *pass != raw);
-        let (pass, _) = files.first().or(others.first())?;
+        let (pass, _) = files.first().or(without_files.first())?;
         self.out.metric(pass)
     }
 

@@ -49,8 +49,8 @@ fn fixed(name: &str) -> Option<f64> {
 fn prores(name: &str) -> Option<f64> {
     let (frames, kind) = name.strip_prefix("4k")?.split_once("-prores-")?;
     let frames: u32 = frames.parse().ok().filter(|n| (1..=PRORES_FRAMES_MAX).contains(n))?;
-    let known = PRORES_4K24.iter().find(|known| known.name == kind)?;
-    Some(parse_rate(known.rate).ok()? * f64::from(frames) / PRORES_FRAMES)
+    let codec = PRORES_4K24.iter().find(|known| known.name == kind)?;
+    Some(parse_rate(codec.rate).ok()? * f64::from(frames) / PRORES_FRAMES)
 }
 
 fn names() -> String {

@@ -281,14 +281,14 @@ fn asked_bytes(options: &Options) -> Result<Option<u64>> {
 fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let test_region = TestRegion::new(session.target(), options, SECONDS)?;
     // Only a drive has an end that the answer can be about; a file is as large as --size says.
-    if let Some(asked) = asked_bytes(options)?.filter(|asked| *asked > test_region.bytes) {
+    if let Some(bytes) = asked_bytes(options)?.filter(|bytes| *bytes > test_region.bytes) {
         let room = binary(test_region.bytes);
         return Err(MethodError::Option {
             option: "for",
-            value: format!("{} at this rate", decimal(asked)),
+            value: format!("{} at this rate", decimal(bytes)),
             range: format!(
                 "at most the file's {room}; --size {} gives it room",
-                binary_tight(asked.div_ceil(1 << 30) << 30)
+                binary_tight(bytes.div_ceil(1 << 30) << 30)
             ),
         });
     }

@@ -54,13 +54,13 @@ impl From<&RunArgs> for Options {
 /// The definition whose help fits a page: of `run`, it hides the options of methods that these words do
 /// not name, and those that go with one kind of target. They can be given all the same.
 pub fn shown_for(definition: Command, words: &[String]) -> Command {
-    let asked: Vec<&str> = words.iter().flat_map(|word| word.split(['=', ','])).collect();
+    let spoken: Vec<&str> = words.iter().flat_map(|word| word.split(['=', ','])).collect();
     let hidden = move |name: &str| match name {
-        "answers" => !asked.contains(&"--protocol"),
-        RESUME if asked.contains(&"--protocol") => false,
-        "no_iommu" => !asked.iter().any(|word| word.starts_with("pci:")),
+        "answers" => !spoken.contains(&"--protocol"),
+        RESUME if spoken.contains(&"--protocol") => false,
+        "no_iommu" => !spoken.iter().any(|word| word.starts_with("pci:")),
         _ => work::declared().iter().any(|(option, methods)| {
-            option.name() == name && !methods.iter().any(|method| asked.contains(method))
+            option.name() == name && !methods.iter().any(|method| spoken.contains(method))
         }),
     };
     let names: Vec<String> = definition

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use lab::{Form, MethodInfo, work};
 use record::Safety;
 
+use super::choice::Choice;
 use super::list;
 use crate::cli::{self, Command};
 use crate::failure::{Failure, Result, USAGE};
@@ -14,12 +15,6 @@ use crate::screen;
 
 /// The virtual drive to look around with.
 const VIRTUAL: &str = "sim:samsung-980-pro-1t";
-
-/// Something to choose: the word for a command line, and what it means.
-pub struct Choice {
-    pub word: String,
-    pub meaning: String,
-}
 
 /// Asks, and runs what was chosen.
 pub fn run() -> Result {
@@ -100,10 +95,4 @@ fn answer(prompt: &str) -> Result<Option<String>> {
     }
     let line = line.trim();
     Ok((!line.is_empty()).then(|| line.to_string()))
-}
-
-impl Choice {
-    pub fn new(word: impl Into<String>, meaning: impl Into<String>) -> Choice {
-        Choice { word: word.into(), meaning: meaning.into() }
-    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab::LabError;
 
-use super::ask::Choice;
+use super::choice::Choice;
 use crate::failure::Result;
 
 /// Refuses the command.

@@ -9,7 +9,7 @@ use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use workload::units;
 
-use super::ask::Choice;
+use super::choice::Choice;
 use super::recover;
 use crate::cli::ListArgs;
 use crate::failure::Result;
@@ -43,13 +43,13 @@ pub fn choices() -> Vec<Choice> {
         Listed::Device(device) if device.allowance.most.is_some() => Some(device),
         Listed::Device(_) | Listed::Bound(_) => None,
     });
-    let described = devices.filter_map(|device| {
+    let choices = devices.filter_map(|device| {
         let id = &device.drive;
         let size = id.bytes.map_or_else(|| "unknown size".to_string(), units::decimal);
         let model = model(id).unwrap_or_else(|| "unknown model".to_string());
         Some(Choice::new(id.path.as_deref()?, format!("{model}, {size}: reads only")))
     });
-    described.collect()
+    choices.collect()
 }
 
 /// The drives of this machine as a table.

@@ -2,6 +2,7 @@
 //! systems other than Linux.
 
 pub mod ask;
+mod choice;
 pub mod compare;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 pub mod doctor;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use lab::{Options, Work, work};
 
-use super::{ask, protocol, session};
+use super::{protocol, session};
 use crate::cli::RunArgs;
 use crate::failure::{CHECK_FAILED, Failure, Result, USAGE};
 use crate::present;
@@ -15,9 +15,6 @@ const FAKE: &str = "fake";
 /// Runs the methods in order, each on all targets in turn, until a run fails. A false capacity found
 /// by `fake` is a result, not a failure: the other runs follow.
 pub fn run(args: &RunArgs) -> Result {
-    if args.targets.is_empty() {
-        return ask::run();
-    }
     check_several(args)?;
     if let Some(file) = &args.protocol {
         return protocol::run(file, args);
