@@ -160,8 +160,8 @@ impl Drawn {
         let mut words = vec!["-i", "0", "-s", "4m", "-r", "64k", "-f", drive];
         // Only reads of test 5 have a stride.
         words.extend(["-i", "5"]);
-        for flag in ["-e", "-o", "-U"] {
-            words.extend((self.fact(flag) > 0).then_some(flag));
+        for flag in [&["-e"][..], &["-o"], &["-U", "/mnt"]] {
+            words.extend(flag.iter().filter(|_| self.fact(flag[0]) > 0));
         }
         words.extend([["-H", "1"], ["-H", "4"], ["-H", "8"]][self.fact("-H")]);
         words.extend([["-j", "4"], ["-j", "8"], ["-j", "17"]][self.fact("-j")]);

@@ -174,6 +174,8 @@ impl Moved {
 /// The writes of a run, completed and in flight.
 #[derive(Default)]
 struct Writing {
+    /// Whether the target must hold the blocks.
+    is_kept: bool,
     total: Moved,
     flight: usize,
     completed: Vec<BlockDone>,
@@ -184,8 +186,12 @@ struct Writing {
 impl Writing {
     fn submit(&mut self, session: &mut Session<'_>, block: ImageBlock) -> Result<()> {
         let ImageBlock { offset, bytes } = block;
-        // Restored content is not read back.
-        session.submit_unkept(BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes })?;
+        let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
+        if self.is_kept {
+            session.submit(request)?;
+        } else {
+            session.submit_unkept(request)?;
+        }
         self.flight += 1;
         Ok(())
     }
@@ -239,7 +245,7 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
 fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<()> {
     let begun_ns = session.elapsed_ns();
     let mut source = file.open().map_err(|error| broken(file, &error))?;
-    let mut writing = Writing::default();
+    let mut writing = Writing { is_kept: file.is_kept(), ..Writing::default() };
     loop {
         writing.wait_until(session, begun_ns + source.arrives_ns())?;
         let next = if writing.error.is_none() { source.next_block() } else { Ok(None) };

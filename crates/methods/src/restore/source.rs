@@ -70,6 +70,12 @@ pub trait ImageFile: Send + Sync {
         0
     }
 
+    /// Whether the target must hold its content afterwards; a virtual drive otherwise only takes the
+    /// time that the writes take.
+    fn is_kept(&self) -> bool {
+        true
+    }
+
     /// Starts reading.
     ///
     /// # Errors
@@ -106,6 +112,10 @@ impl ImageFile for Generated {
 
     fn arrival_ns(&self) -> u64 {
         read_ns(self.bytes, self.rate)
+    }
+
+    fn is_kept(&self) -> bool {
+        false
     }
 
     fn open(&self) -> Result<Box<dyn BlockSource>, String> {

@@ -158,7 +158,7 @@ fn fake_finds_counterfeit_cards_of_three_kinds_and_clears_a_good_one() {
         );
         assert_eq!(
             headline,
-            "The capacity of 1.07 GB is real. Only a cache of 16 MiB could hide missing capacity."
+            "The capacity of 1.07 GB is real. Only a cache of 256 MiB could hide missing capacity."
         );
         for (kind, real, cache) in [
             ("wrap", "256MiB", "0"),

@@ -65,9 +65,6 @@ pub fn make(place: &Path) -> Vec<Made> {
         let mut command = ssdyno(place);
         command.args(["run", target, "-m", &name, "--seed", "1", "--quiet"]);
         command.arg(format!("--html={}", path.display()));
-        if method["safety"] == "destroys" {
-            command.args(["--destroy", target]);
-        }
         let output = command.args(more).output().expect("it starts");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{name}: {text}");
