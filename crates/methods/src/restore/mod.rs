@@ -15,7 +15,7 @@ use std::time::Duration;
 use record::{IoErrors, Safety, State, TargetKind};
 use rig::{BlockDone, BlockRequest, BlockWay, RigError, TargetInfo};
 use workload::Region;
-use workload::units::{binary, parse_bytes};
+use workload::units::{binary, parse_rate};
 
 use script::{
     Bulk, Common, Conclusion, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Session,
@@ -57,13 +57,7 @@ static SOURCE_RATE: Opt<Option<f64>> = Opt::value(
     "source",
     "RATE",
     "generated blocks arrive at this rate, such as 10MB/s, as from a slow stick; at once by default",
-    |words| {
-        let text = words[0].strip_suffix("/s").unwrap_or_default();
-        match parse_bytes(text) {
-            Ok(bytes) if bytes > 0 => Ok(Some(bytes as f64)),
-            _ => Err("a rate, such as 10MB/s".into()),
-        }
-    },
+    |words| parse_rate(&words[0]).map(Some).map_err(|_| "a rate with its unit: 10MB/s".into()),
     || None,
 );
 

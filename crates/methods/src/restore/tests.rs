@@ -197,3 +197,15 @@ fn a_slow_source_sets_the_time_of_every_faster_drive() {
         assert!(options.parse(&SOURCE_RATE, &[wrong.to_string()]).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_source_has_a_rate_with_its_unit_and_bits_are_not_bytes() {
+    let rate = |word: &str| {
+        let mut options = Options::default();
+        options
+            .parse(&super::SOURCE_RATE, &[word.to_string()])
+            .map(|()| options.get(&super::SOURCE_RATE))
+    };
+    assert_eq!((rate("10MB/s"), rate("80Mb/s")), (Ok(Some(10e6)), Ok(Some(10e6))));
+    assert!(rate("10MB").is_err() && rate("10").is_err());
+}

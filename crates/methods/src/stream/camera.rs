@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn nothing_is_said_about_rates_above_the_recorded_one() {
         // Frames of 1 MB at 100 MB/s, each on the drive after 1 ms.
-        let done: Vec<u64> = (1..=100).map(|number| number * 10 * MB + MB).collect();
-        let camera = Camera::new(MB, &done, |number| (number + 1) * 10 * MB);
+        let completed_ns: Vec<u64> = (1..=100).map(|number| number * 10 * MB + MB).collect();
+        let camera = Camera::new(MB, &completed_ns, |number| (number + 1) * 10 * MB);
         assert_eq!(camera.mean(), 1e9);
         assert_eq!(camera.lossless_rate(4 * MB, Some(100e6)), Some(100e6));
     }
