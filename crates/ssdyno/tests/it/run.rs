@@ -263,7 +263,8 @@ fn a_command_is_charged_with_its_own_traffic_not_with_that_of_its_neighbours() {
         return;
     };
     assert_eq!(own, 0.0, "{nothing:?}");
-    assert!(written >= 0.0 && nothing.2.contains("; reads 0 B and writes 0 B"), "{nothing:?}");
+    // It may read: the programs themselves, where nobody ran them before.
+    assert!(written >= 0.0 && nothing.2.contains(" and writes 0 B;"), "{nothing:?}");
     // A page that was truncated before it was written is taken back.
     assert!(some.0.is_some_and(|bytes| bytes <= 8e6 * 1.1), "{some:?}");
     // A few pages more: those of the directory, and what the shell touches.
