@@ -48,18 +48,17 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// Operations per second of small random reads at this depth, of data just written.
-    pub fn just_written(&self, depth: u32) -> Option<f64> {
+    /// Small random reads at this depth, of data just written.
+    pub fn just_written(&self, depth: u32) -> Option<&Subject<'a>> {
         let block = u64::from(self.small()?);
-        let subject = self.subjects.iter().find(|subject| {
+        self.subjects.iter().find(|subject| {
             let key = MetricKey::parse(subject.name());
             key.as_cell().is_some_and(|cell| {
                 cell.words.join("-") == JUST_WRITTEN
                     && (cell.op, cell.order) == (Some(Read), Order::Random)
                     && (cell.block_bytes, cell.depth) == (block, depth)
             })
-        });
-        rate(subject?)
+        })
     }
 
     /// The reported cell of large sequential blocks.

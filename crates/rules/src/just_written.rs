@@ -19,12 +19,7 @@ const FASTER_MIN: f64 = 1.1;
 
 pub static RULE: Rule = Rule {
     role: Role::Rest,
-    overridden_by: &[
-        &super::ram::RULE,
-        &super::group::QUOTA,
-        &super::group::IO,
-        &super::others::RULE,
-    ],
+    overridden_by: super::media::OUTSIDE_DRIVE,
     judge: |facts| just_written(facts.seen).into_iter().collect(),
 };
 
@@ -32,7 +27,7 @@ pub fn just_written(seen: &[Digest]) -> Option<Ruling> {
     let grid = Grid::from_digests(seen);
     let gains = [DEPTH, 1].into_iter().filter_map(|depth| {
         let rested = grid.find(Read, Order::Random, 1, depth)?;
-        Some((rested, grid.just_written(depth)? / rested.iops().max(1e-9)))
+        Some((rested, grid.just_written(depth)?.iops() / rested.iops().max(1e-9)))
     });
     let slower: Vec<(&Subject<'_>, f64)> = gains.filter(|(_, gain)| *gain >= FASTER_MIN).collect();
     let (_, gain) = slower.first()?;

@@ -149,7 +149,7 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
         rulings.extend(conclusions.into_iter().filter(|ruling| rule.reports(ruling)));
     }
     let subjects = Subject::reported(seen);
-    mixed::follow(&subjects, &mut rulings);
+    mixed::follow(seen, &mut rulings);
     mixed::follow_rested(seen, &mut rulings);
     let open = unexplained(&subjects, &rulings);
     // Figures served from memory have no bound in the drive.

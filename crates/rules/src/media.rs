@@ -71,14 +71,13 @@ const MOST: f64 = 0.5;
 /// Minimum share of a single read that flash takes if the read waits for it.
 const SENSE_MIN: f64 = 1.0 / 3.0;
 
+/// Rules that find a limit outside the drive.
+pub(super) const OUTSIDE_DRIVE: &[&Rule] =
+    &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO, &super::others::RULE];
+
 pub static RULE: Rule = Rule {
     role: Role::Rest,
-    overridden_by: &[
-        &super::ram::RULE,
-        &super::group::QUOTA,
-        &super::group::IO,
-        &super::others::RULE,
-    ],
+    overridden_by: OUTSIDE_DRIVE,
     judge: |facts| media(facts.target, facts.seen),
 };
 

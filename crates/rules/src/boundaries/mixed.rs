@@ -21,7 +21,7 @@ fn followed(kind: VerdictKind, side: &str, writes: f64, mixed: f64) -> String {
     let subjects = Subject::reported(&seen);
     let side = subjects.iter().find(|subject| subject.name() == side).expect("measured");
     let mut rulings = [Ruling::yes(kind, "").explaining(side, None)];
-    follow(&subjects, &mut rulings);
+    follow(&seen, &mut rulings);
     super::short(rulings)
 }
 
