@@ -3,9 +3,10 @@
 //!
 //! A conclusion about a figure is no cause of its loss if the model has the same limit: a card with
 //! few open blocks is slow at random writes anyway, and slower flash makes it slower. So a cause that
-//! multiplies the work, or adds to its time, must do so by more than half of the loss (in logarithms)
-//! more than on the model. A resource that is used up needs no comparison: it limits a lower figure
-//! only if there is less of it than the model has.
+//! multiplies the work must do so by more than half of the loss (in logarithms) more than on the model,
+//! and one that adds to its time must take more than half of the additional time. A resource that is
+//! used up needs no comparison: it limits a lower figure only if there is less of it than the model
+//! has.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ use workload::OpKind;
 /// Losses within this factor of the largest count as equal, and one with a cause comes first.
 const ALIKE: f64 = 1.05;
 
-/// Minimum share of a loss, in logarithms, that its cause accounts for.
+/// Minimum share of a loss, in logarithms or in time, that its cause accounts for.
 const MOST: f64 = 0.5;
 
 /// Minimum share of the time that is left without a cause; a share is not measured more exactly.
@@ -152,9 +153,32 @@ fn explains(verdict: &Verdict, metric: &str, loss: f64, usual: &UsualFigure) -> 
         // Larger blocks show that units are rewritten, not how much less would be written in small
         // ones.
         _ if verdict.kind == VerdictKind::MappingUnit && of_model.is_none() => true,
+        Some(gain) if adds_time(&verdict.kind) => {
+            // In units of the model's time for an operation.
+            let added = loss * time_share(gain) - time_share(*of_model.unwrap_or(&1.0));
+            added > MOST * (loss - 1.0)
+        }
         Some(gain) => gain / of_model.unwrap_or(&1.0) >= libm::pow(loss, MOST),
         None => of_model.is_none(),
     }
+}
+
+/// Whether a cause adds its own time to that of the work, rather than multiplying the work.
+fn adds_time(kind: &VerdictKind) -> bool {
+    matches!(
+        kind,
+        VerdictKind::PerCommand
+            | VerdictKind::Usb
+            | VerdictKind::PowerState
+            | VerdictKind::Stall
+            | VerdictKind::Flush
+            | VerdictKind::FileSystem
+    )
+}
+
+/// Share of the time of an operation that a cause takes, without which it would gain this factor.
+fn time_share(gain: f64) -> f64 {
+    1.0 - 1.0 / gain
 }
 
 /// Whether a conclusion names a resource that is used up by the work on a figure. Commands are, if
@@ -261,6 +285,14 @@ mod tests {
     fn a_cause_of_a_tenth_of_the_time_explains_no_loss_of_four_times() {
         let stalls = explaining(VerdictKind::Stall, Some(0.1));
         assert!(!explains_beside(None, &stalls, 4.0) && explains_beside(None, &stalls, 1.2));
+    }
+
+    /// A write takes 10 us here, of which commands take 6; then 25 us, of which they take 19 or 10.
+    #[test]
+    fn time_that_commands_add_explains_a_loss_if_it_is_most_of_what_was_added() {
+        let commands = |share| explaining(VerdictKind::PerCommand, Some(share));
+        assert!(explains_beside(Some(&commands(0.6)), &commands(19.0 / 25.0), 2.5));
+        assert!(!explains_beside(Some(&commands(0.6)), &commands(10.0 / 25.0), 2.5));
     }
 
     #[test]
