@@ -7,19 +7,24 @@
 
 use analysis::compare;
 use record::{Order, Unit, VerdictKind};
-use workload::OpKind;
+use workload::OpKind::{Read, Write};
 use workload::units::{binary, latency};
 
 use super::Ruling;
 use super::grid::Grid;
+use super::nearby::NEAR_GAIN;
 use super::rule::{Role, Rule};
 use crate::Digest;
+use crate::changes::DEPTH;
 
 /// There is a step if the lower end of its interval is above this ratio.
 const STEP_MIN: f64 = 1.2;
 
 /// There is no cache if the upper end is below this ratio; a real cache at least halves the time.
 const STEP_MAX: f64 = 1.5;
+
+/// Minimum share of a single write that a miss of the cache takes, if it explains the write.
+const WRITE_SHARE_MIN: f64 = 0.2;
 
 /// Minimum number of sizes; fewer cannot distinguish a step from a slope.
 const SETS_MIN: usize = 3;
@@ -46,19 +51,38 @@ pub static RULE: Rule = Rule {
     overridden_by: &[&super::ram::RULE],
     judge: |facts| {
         let sets = facts.checks.get::<WorkingSets>();
-        let ruling = sets.map(|sets| device_cache(&sets.near, Some(&sets.far)));
-        ruling.map(|ruling| of_single_reads(ruling, facts.seen)).into_iter().collect()
+        let ruling = sets.map(|sets| {
+            let ruling = device_cache(&sets.near, Some(&sets.far));
+            of_single_operations(ruling, sets, facts.seen)
+        });
+        ruling.into_iter().collect()
     },
 };
 
 /// Lets the cache explain random reads at depth 1, by their extra time in the largest set over the
-/// smallest.
-fn of_single_reads(ruling: Ruling, seen: &[Digest]) -> Ruling {
+/// smallest; and writes that miss it, too, as a full queue of them shows: each waits at least as long as
+/// a read.
+fn of_single_operations(ruling: Ruling, sets: &WorkingSets, seen: &[Digest]) -> Ruling {
+    if !ruling.applies() {
+        return ruling;
+    }
     let grid = Grid::from_digests(seen);
     let step = ruling.verdict.evidence.first().map_or(1.0, |evidence| evidence.value);
-    match grid.find(OpKind::Read, Order::Random, 1, 1).filter(|_| ruling.applies()) {
+    let ruling = match grid.find(Read, Order::Random, 1, 1) {
         Some(reads) => ruling.explaining(reads, Some(1.0 - 1.0 / step)),
         None => ruling,
+    };
+    let writes = grid.near(Write).zip(grid.random(Write, 1, DEPTH));
+    let missing = writes.is_some_and(|(near, all)| near >= NEAR_GAIN * all);
+    let miss_s = match &sets.near[..] {
+        [small, .., large] => (mean(large) - mean(small)) / 1e9,
+        _ => 0.0,
+    };
+    match grid.find(Write, Order::Random, 1, 1).filter(|_| missing) {
+        Some(writes) if miss_s * writes.iops() >= WRITE_SHARE_MIN => {
+            ruling.explaining(writes, Some((miss_s * writes.iops()).min(1.0)))
+        }
+        _ => ruling,
     }
 }
 

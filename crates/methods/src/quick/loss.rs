@@ -170,6 +170,8 @@ fn adds_time(kind: &VerdictKind) -> bool {
         VerdictKind::PerCommand
             | VerdictKind::Usb
             | VerdictKind::PowerState
+            | VerdictKind::DeviceCache
+            | VerdictKind::MapCache
             | VerdictKind::Stall
             | VerdictKind::Flush
             | VerdictKind::FileSystem

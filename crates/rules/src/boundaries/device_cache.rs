@@ -1,10 +1,12 @@
 //! DEVICE CACHE by working sets: the step that counts, and the one that must be ruled out.
 
-use workload::OpKind::Read;
+use workload::OpKind::{Read, Write};
 
 use super::{checks, repeat, short, table};
+use crate::changes::DEPTH;
 use crate::device_cache::{RULE, device_cache};
-use crate::testing::{random, target};
+use crate::rule::Facts;
+use crate::testing::{near, random, target};
 use crate::{Ruling, WorkingSet, WorkingSets};
 
 /// Sets of 1, 4, 16, ... MiB with four medians each, in units of 10 us.
@@ -79,7 +81,7 @@ fn it_explains_single_random_reads_by_the_step() {
     let said = |step| {
         let checks = checks(WorkingSets { near: sets(&[1.0, 1.0, step]), far: set(0, 1.0) });
         let (target, seen) = (target(), [random(Read, 1, 1, 1e3), random(Read, 1, 32, 1e3)]);
-        short((RULE.judge)(&crate::rule::Facts { target: &target, seen: &seen, checks: &checks }))
+        short((RULE.judge)(&Facts { target: &target, seen: &seen, checks: &checks }))
     };
     let rows = [(1.25, "DEVICE CACHE: rand-read-4KiB-q1 20%"), (1.0, "no: NO DEVICE CACHE")];
     table(said, rows);
@@ -92,4 +94,25 @@ pub fn examples() -> Vec<Ruling> {
     scattered[2].p50_ns = vec![5e3, 20e3, 10e3];
     let seen = [sets(&[1.0, 1.0, 2.0]), sets(&[1.0, 1.0, 1.1]), sets(&[1.0]), once, scattered];
     seen.iter().map(|sets| device_cache(sets, None)).collect()
+}
+
+/// A miss takes 20 us; single writes take from 50 to 110 us.
+#[test]
+fn it_explains_single_writes_that_wait_for_a_miss_as_a_full_queue_does() {
+    let said = |(write_us, near_gain): (f64, f64)| {
+        let checks = checks(WorkingSets { near: sets(&[1.0, 1.0, 3.0]), far: set(0, 1.0) });
+        let seen = [
+            random(Write, 1, 1, 1e6 / write_us),
+            random(Write, 1, DEPTH, 100e3),
+            near(Write, near_gain * 100e3),
+        ];
+        short((RULE.judge)(&Facts { target: &target(), seen: &seen, checks: &checks }))
+    };
+    let rows = [
+        ((50.0, 2.0), "DEVICE CACHE: rand-write-4KiB-q1 40%"),
+        ((99.0, 2.0), "DEVICE CACHE: rand-write-4KiB-q1 20%"),
+        ((110.0, 2.0), "DEVICE CACHE"),
+        ((50.0, 1.24), "DEVICE CACHE"),
+    ];
+    table(said, rows);
 }
