@@ -80,7 +80,7 @@ pub fn contenders(target: &TargetInfo, seen: &[Digest], direct: &[Ruling]) -> Ve
         let depth = grid.device_depth(target);
         let ceiling = super::link::ceiling(target).unwrap_or(f64::INFINITY);
         let commands = [Read, Write].map(|kind| grid.per_command(kind, ceiling));
-        let alone = [Read, Write].map(|kind| grid.command_alone(kind));
+        let alone = [grid.unit_alone(), grid.command_alone(Read), grid.command_alone(Write)];
         let causes = [depth].into_iter().chain(commands).chain(alone);
         rulings = causes.flatten().collect();
     }
@@ -129,6 +129,27 @@ impl Grid<'_> {
             }
         }
         Some(ruling)
+    }
+
+    /// Checks whether single small writes are parts of larger units, where a full queue of them has
+    /// another limit.
+    fn unit_alone(&self) -> Option<Ruling> {
+        let subject = self.find(Write, Order::Random, 1, 1).filter(|_| self.writes_hold())?;
+        let small_iops = self.random(Write, 1, 1)?;
+        let rates = LARGER.iter().filter_map(|n| Some((*n, self.random(Write, *n, 1)?)));
+        let (blocks, iops) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let gain = iops / small_iops;
+        let block = self.small()?;
+        let [unit, small] = [block * blocks, block].map(|bytes| binary(u64::from(bytes)));
+        let text = format!(
+            "Single small writes are parts of a larger unit that the drive rewrites whole: {unit} \
+             blocks reach {gain:.1} times the IOPS of {small} blocks."
+        );
+        let ruling = Ruling::yes(VerdictKind::MappingUnit, text)
+            .explaining(subject, Some(1.0 - 1.0 / gain))
+            .next_test("ssdyno io --rw randwrite --depth 1 with --bs 8k, 16k, 32k: the unit's size")
+            .with("writes per second of larger blocks / of small ones", gain, Unit::Number);
+        (gain >= UNIT_GAIN_MIN).then_some(ruling)
     }
 
     /// The larger block of random writes with the most IOPS, and their ratio to those of small ones.
@@ -219,15 +240,15 @@ impl Grid<'_> {
         // Larger writes may wait for flash: the size with the least time for data counts. A read of
         // a few blocks is of one page of flash, and reveals nothing.
         let sizes = if kind == Write { &LARGER[..] } else { &LARGER[1..] };
-        let data_ns = sizes.iter().filter_map(|blocks| {
-            let large_ns = 1e9 / self.random(kind, *blocks, 1)?;
-            Some((large_ns - small_ns) / f64::from(blocks - 1))
-        });
-        let data_ns = data_ns.reduce(f64::min)?;
+        let times_ns = sizes.iter().filter_map(|n| Some((n, 1e9 / self.random(kind, *n, 1)?)));
+        let times_ns: Vec<(&u32, f64)> = times_ns.collect();
         // Larger blocks take less time: small blocks have another cost.
-        if data_ns < 0.0 {
+        if times_ns.iter().any(|(_, large_ns)| *large_ns < (1.0 - SAME) * small_ns) {
             return None;
         }
+        let data_ns =
+            times_ns.iter().map(|(n, large_ns)| (large_ns - small_ns) / f64::from(*n - 1));
+        let data_ns = data_ns.reduce(f64::min)?.max(0.0);
         let fixed_ns = (small_ns - data_ns).max(0.0);
         // Even the smallest read also waits for flash. A buffered write shows the command alone.
         let (command_ns, least) = match (kind, self.command_ns()) {

@@ -191,7 +191,10 @@ fn at_depth_1_half_of_the_time_is_the_commands() {
         ((8.2, 68.2), "PER-COMMAND: rand-write-4KiB-q1 51%"),
         ((7.8, 67.8), "nothing"),
         ((100.0, 100.0), "PER-COMMAND: rand-write-4KiB-q1 100%"),
-        ((100.0, 99.0), "nothing"),
+        ((100.0, 93.0), "PER-COMMAND: rand-write-4KiB-q1 100%"),
+        ((100.0, 91.0), "nothing"),
+        ((100.0, 84.0), "nothing"),
+        ((100.0, 83.0), "MAPPING UNIT: rand-write-4KiB-q1 17%"),
     ];
     table(said, rows);
 }
@@ -206,8 +209,8 @@ fn of_two_sizes_of_writes_the_one_with_less_time_for_data_counts() {
         (30.0, "nothing"),
         (20.1, "nothing"),
         (19.9, "PER-COMMAND: rand-write-4KiB-q1 50%"),
-        (8.0, "PER-COMMAND: rand-write-4KiB-q1 100%"),
-        (7.9, "nothing"),
+        (7.4, "PER-COMMAND: rand-write-4KiB-q1 100%"),
+        (7.3, "nothing"),
     ];
     table(said, rows);
 }
