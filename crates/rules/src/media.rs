@@ -41,6 +41,12 @@ const FREE_MIN: f64 = 1.1;
 /// themselves that commands have room.
 const WRITES_MIN: f64 = 1.5;
 
+/// Data just written are in other flash if a single read of them is faster by this ratio.
+const OTHER_FLASH_MIN: f64 = 1.1;
+
+/// Full queues of reads within this share of each other have one rate.
+const ONE_QUEUE: f64 = 0.03;
+
 /// IOPS in order within this share of the random ones count as the same.
 const SAME_IN_ORDER: f64 = 0.08;
 
@@ -188,10 +194,14 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
         && (is_faster || (depends_on_order && writes >= WRITES_MIN * deep))
         && room(deep * small);
     let is_data = rate(0).is_some_and(|(ops, bytes)| room(bytes) && deep >= PROPORTIONAL_MIN * ops);
+    // Data in faster flash, read no faster: flash is not what a full queue waits for.
+    let new_data = [1, DEPTH].map(|depth| grid.just_written(depth).map(Subject::iops));
+    let is_any_flash = new_data[0].is_some_and(|iops| iops >= OTHER_FLASH_MIN * single)
+        && new_data[1].is_some_and(|iops| iops <= (1.0 + ONE_QUEUE) * deep);
     // If one read waits for the other, flash takes the share that it has of a single one.
     let flash = grid.flash_share();
     let is_in_line = grid.is_serial(Read) == Some(true) && flash.is_some_and(|share| share >= MOST);
-    if is_free || is_data || is_in_line {
+    if (is_free || is_data || is_in_line) && !is_any_flash {
         limited.extend(grid.find(Read, Order::Random, 1, DEPTH));
     }
     // Sequential reads, and nearly as many bytes at random, in 16 times as many commands. Cards and
@@ -238,7 +248,9 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{burst, in_order, random, run, target, with_drive, with_link};
+    use super::super::testing::{
+        burst, in_order, named, random, run, target, with_drive, with_link,
+    };
     use super::*;
     use crate::changes::DEEPER;
 
@@ -329,5 +341,20 @@ mod tests {
                 .any(|(_, explained)| explained.iter().any(|metric| metric == "rand-read-4KiB-q1"))
         };
         assert_eq!([found(44.0), found(45.0), found(70.0)], [true, false, false]);
+    }
+
+    #[test]
+    fn a_queue_that_reads_faster_flash_no_faster_does_not_wait_for_flash() {
+        let found = |single_iops: f64, deep_iops: f64| {
+            let mut seen = reads(25e3, 10e3);
+            seen.extend([(1, single_iops), (DEPTH, deep_iops)].map(|(depth, iops)| {
+                let name = format!("rand-read-just-written-4KiB-q{depth}");
+                named(&name, random(Read, 1, depth, iops))
+            }));
+            let found = explained(&with_link(3.5e9), &seen);
+            found.iter().any(|(_, metrics)| metrics.contains(&"rand-read-4KiB-q32".to_string()))
+        };
+        assert_eq!([found(16.4e3, 70e3), found(16.6e3, 70e3)], [true, false]);
+        assert_eq!([found(16.6e3, 72e3), found(16.6e3, 72.2e3)], [false, true]);
     }
 }
