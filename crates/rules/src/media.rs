@@ -140,8 +140,8 @@ fn flash_writes(cells: &[Burst<'_, '_>]) -> Option<Ruling> {
         n => format!("{} and {} others", first.0.in_words(), n - 1),
     };
     let text = format!(
-        "Flash is the limit of {names}: after a rest, the drive's buffer accepts {}; the sustained \
-         rate is {}.",
+        "Flash is the limit of {names}: after a rest, the drive's buffer accepts {}; without rest, \
+         the rate is {}.",
         throughput(first.1),
         throughput(first.0.throughput())
     );
