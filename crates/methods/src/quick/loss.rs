@@ -155,8 +155,8 @@ fn explains(verdict: &Verdict, metric: &str, loss: f64, usual: &UsualFigure) -> 
         _ if verdict.kind == VerdictKind::MappingUnit && of_model.is_none() => true,
         Some(gain) if adds_time(&verdict.kind) => {
             // In units of the model's time for an operation.
-            let added = loss * time_share(gain) - time_share(*of_model.unwrap_or(&1.0));
-            added > MOST * (loss - 1.0)
+            let added_time = loss * time_share(gain) - time_share(*of_model.unwrap_or(&1.0));
+            added_time > MOST * (loss - 1.0)
         }
         Some(gain) => gain / of_model.unwrap_or(&1.0) >= libm::pow(loss, MOST),
         None => of_model.is_none(),
