@@ -81,5 +81,6 @@ pub(crate) fn filesystem(path: &Path, mount: Option<&Mount>) -> FileSystem {
         options: field_text(|m| &m.options),
         bytes: sizes.as_ref().map(|s| s.f_blocks.saturating_mul(s.f_frsize)),
         free_bytes: sizes.as_ref().map(|s| s.f_bavail.saturating_mul(s.f_frsize)),
+        unit_bytes: sizes.as_ref().map(|s| s.f_frsize),
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use record::{Answer, HistoryKey, OriginKind, Peer, Run, Stamp, Statistic, Target, TargetKind};
 use rig::Event;
-use script::{Outcome, Session};
+use script::{Outcome, ScratchUse, Session};
 use store::Store;
 use workload::units::decimal;
 
@@ -226,7 +226,8 @@ pub(crate) fn simulate(
 }
 
 fn simulated(request: &Request, work: &Work<'_>, interrupt: &Arc<AtomicBool>) -> Option<Run> {
-    let mut stand = Stand::open(request, interrupt, Box::new(|_: &Event| {}), None, false).ok()?;
+    let mut stand =
+        Stand::open(request, interrupt, Box::new(|_: &Event| {}), None, ScratchUse::USUAL).ok()?;
     let info = stand.rig().target().clone();
     let mut session = Session::new(stand.rig());
     work.run(&mut session).ok()?;

@@ -17,6 +17,7 @@ use engine::{FileSet, Permissions, RigOptions};
 use journal::{JournalDir, JournalError};
 use record::{Environment, Safety};
 use rig::{Event, Files, Observer, Rig, TargetInfo};
+use script::ScratchUse;
 
 use crate::error::{LabError, Result};
 use crate::request::{Instrument, NULL, NULL_NVME, Request, TargetRequest};
@@ -71,7 +72,7 @@ impl TargetRequest {
         Ok(JournalDir::of_user(self.journal.as_deref())?)
     }
 
-    fn open_request(&self, fills: bool) -> OpenRequest {
+    fn open_request(&self, scratch: ScratchUse) -> OpenRequest {
         // A directory allows scratch files at most; a device is written only if the user allows
         // it explicitly.
         let wants = match (&self.destroy, self.borrow) {
@@ -84,7 +85,8 @@ impl TargetRequest {
             size: self.size,
             destroy,
             no_iommu: self.no_iommu,
-            fills,
+            fills: scratch.fills,
+            passes: scratch.passes,
             keep: self.keep.clone(),
             ..OpenRequest::to(wants)
         }
@@ -92,11 +94,11 @@ impl TargetRequest {
 }
 
 /// Makes every check that opening makes, without touching the target.
-pub(crate) fn plan(target: &TargetRequest, fills: bool) -> Result<PlannedTarget> {
+pub(crate) fn plan(target: &TargetRequest, scratch: ScratchUse) -> Result<PlannedTarget> {
     if target.is_null() {
         return Ok(PlannedTarget { info: target.null(), destroys: None, file: None });
     }
-    let plan = drive::plan_open(&target.spec, &target.open_request(fills))?;
+    let plan = drive::plan_open(&target.spec, &target.open_request(scratch))?;
     match plan.info.allowed {
         Safety::Borrows => target.place()?.check(Path::new(&target.spec))?,
         Safety::Destroys => admit_overwrite(&target.spec, target.journal.as_deref())?,
@@ -110,17 +112,17 @@ pub(crate) fn journals(target: &TargetRequest) -> Option<PathBuf> {
     Some(target.place().ok()?.dir().to_path_buf())
 }
 
-/// Opens the target of a request; a file must be the planned one. Work that `fills` may take all
-/// free space.
+/// Opens the target of a request; a file must be the planned one. The work's use of a scratch
+/// file decides its size.
 pub(crate) fn open(
     request: &Request,
     interrupt: &Arc<AtomicBool>,
     observer: Box<dyn Observer>,
     planned: Option<FileIdentity>,
-    fills: bool,
+    scratch: ScratchUse,
 ) -> Result<Machine> {
     let (target, interrupt, options) = (&request.target, Arc::clone(interrupt), options(request)?);
-    let open_request = target.open_request(fills);
+    let open_request = target.open_request(scratch);
     Ok(if target.spec == NULL {
         Machine::null(target.null(), options, interrupt, observer)
     } else if target.is_null() {

@@ -55,7 +55,7 @@ impl Request {
     /// Makes every check that is possible without touching the target, and plans the work.
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<PlannedRun<'a>> {
         self.target.admit_backend(self.instrument.backend)?;
-        let real::PlannedTarget { info, destroys, file } = self.target.plan(work.info.fills)?;
+        let real::PlannedTarget { info, destroys, file } = self.target.plan(work.info.scratch)?;
         let mut plan = Session::plan(&info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(destroys);
@@ -72,7 +72,7 @@ impl Request {
                 part_of: self.part_of.clone(),
             },
             store: self.store.as_deref(),
-            fills: work.info.fills,
+            fills: work.info.scratch.fills,
             journals: borrows.then(|| real::journals(&self.target)).flatten(),
             measure: Box::new(move |shared, interrupt| {
                 measure(self, work, file, shared, interrupt)
@@ -160,7 +160,7 @@ fn measure(
 ) -> (Outcome, Result<()>) {
     let mut outcome = Outcome::default();
     let observer = Box::new(shared.clone());
-    let stand = Stand::open(request, interrupt, observer, file, work.info.fills);
+    let stand = Stand::open(request, interrupt, observer, file, work.info.scratch);
     let ended = stand.and_then(|mut stand| {
         describe(shared, &mut stand)?;
         if work.info.wants_reference {

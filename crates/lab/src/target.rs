@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use engine::Simulator;
 use record::{Health, State, TargetKind};
 use rig::{BackendKind, Observer, Rig};
+use script::ScratchUse;
 
 use crate::error::{LabError, Result};
 use crate::real::{self, FileIdentity, Machine, PlannedTarget};
@@ -31,14 +32,14 @@ impl TargetRequest {
     }
 
     /// Makes every check that opening makes, without touching the target.
-    pub(crate) fn plan(&self, fills: bool) -> Result<PlannedTarget> {
+    pub(crate) fn plan(&self, scratch: ScratchUse) -> Result<PlannedTarget> {
         if let Some(spec) = virtual_drive::described(&self.spec, 0) {
             self.admit_permission("a virtual drive", "nothing real is written")?;
             let mut info = Simulator::info(&spec?, &self.spec);
             info.state = virtual_drive::initial_state(&self.spec);
             return Ok(PlannedTarget { info, destroys: None, file: None });
         }
-        let planned = real::plan(self, fills).map_err(|error| match error.advice() {
+        let planned = real::plan(self, scratch).map_err(|error| match error.advice() {
             None => error.advise_if(virtual_drive::meant(&self.spec)),
             Some(_) => error,
         })?;
@@ -69,14 +70,14 @@ pub(crate) enum Stand {
 }
 
 impl Stand {
-    /// Opens the target of a request; a file must be the planned one. Work that `fills` may take
-    /// all free space.
+    /// Opens the target of a request; a file must be the planned one. The work's use of a
+    /// scratch file decides its size.
     pub(crate) fn open(
         request: &Request,
         interrupt: &Arc<AtomicBool>,
         observer: Box<dyn Observer>,
         planned: Option<FileIdentity>,
-        fills: bool,
+        scratch: ScratchUse,
     ) -> Result<Stand> {
         let (target, seed) = (&request.target, request.instrument.seed);
         if let Some(spec) = virtual_drive::described(&target.spec, seed) {
@@ -85,7 +86,7 @@ impl Stand {
             simulator.age(virtual_drive::initial_state(&target.spec))?;
             return Ok(Stand::Virtual(Box::new(simulator)));
         }
-        let machine = real::open(request, interrupt, observer, planned, fills)?;
+        let machine = real::open(request, interrupt, observer, planned, scratch)?;
         Ok(Stand::Real(Box::new(machine)))
     }
 

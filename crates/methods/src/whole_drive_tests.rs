@@ -81,8 +81,10 @@ fn a_drive_without_destroy_is_refused_before_the_first_byte() {
                 ("stream", TargetKind::Directory),
                 ("wear", TargetKind::Directory),
                 ("restore", TargetKind::Directory),
+                ("zones", TargetKind::File),
             ];
-            if elsewhere.contains(&(name, kind)) {
+            let in_scratch = method.scratch.passes.is_some() && kind == TargetKind::Directory;
+            if in_scratch || elsewhere.contains(&(name, kind)) {
                 continue;
             }
             let options = Options::default();
@@ -93,13 +95,86 @@ fn a_drive_without_destroy_is_refused_before_the_first_byte() {
             let files = ["wear", "restore"].contains(&name);
             let word = match kind {
                 TargetKind::Device => "overwrites",
-                _ if files => "overwrites",
+                _ if files || method.scratch.passes.is_some() => "overwrites",
                 _ => "needs a whole drive",
             };
             assert!(planned.contains(word) && ran.to_string() == planned, "{planned}");
         }
         assert_eq!((fake.calls, fake.written), (0, 0), "{name}");
     }
+}
+
+/// A scratch file in a directory, as it is before the first write.
+fn in_directory(flash: FlashTraits, bytes: u64) -> Fake {
+    let mut fake = Fake::confirmed(traits(flash), bytes);
+    (fake.info.target.kind, fake.info.allowed) = (TargetKind::Directory, Safety::Scratch);
+    (fake.info.discard, fake.info.target.spec) = (false, ".".into());
+    fake
+}
+
+/// The methods that take a file in place of a drive, and how they answer on a plain one.
+const IN_FILES: [(&str, &str); 6] = [
+    ("sustain", "At least 268 MB at "),
+    ("states", "Beside a full file, random writes reach "),
+    ("zones", "Equally fast in all parts of the file "),
+    ("align", "Alignment makes no visible difference "),
+    ("heat", "No slowdown, in a load too short to settle: "),
+    ("cluster", "512 KiB units write at or near "),
+];
+
+#[test]
+fn in_a_directory_each_answers_for_its_file_and_keeps_to_its_passes() {
+    let scratch = ALL.iter().filter(|method| method.scratch.passes.is_some());
+    let names: Vec<&str> = scratch.map(|method| method.name).collect();
+    assert_eq!(names, IN_FILES.map(|(name, _)| name));
+    for (name, begin) in IN_FILES {
+        let method = find(name).expect("exists");
+        let flash = if name == "cluster" { 500e6 } else { 10e6 };
+        let mut fake = in_directory(FlashTraits::default(), GIB / 4);
+        fake.traits.noise = 0.0;
+        if name == "cluster" {
+            (fake.traits.rate, fake.traits.command_ns) = (flash, 80_000);
+        }
+        let planned = plan(method, &fake.info, &Options::default()).expect("planned");
+        let most = method.scratch.passes.expect("in a file") * (GIB / 4) as f64;
+        assert!(planned.write_bytes_max as f64 <= 1.01 * most, "{name}: {planned:?}");
+        assert_eq!(planned.safety, Safety::Scratch, "{name}");
+        let (out, result) = run(&mut fake, name, 0);
+        result.expect("nothing is wrong with the drive");
+        assert!(fake.written <= planned.write_bytes_max, "{name}: {}", fake.written);
+        let headline = out.answer.expect("declared").headline;
+        assert!(headline.starts_with(begin), "{name}: {headline}");
+        let noted = out.warnings.iter().any(|f| f.kind == FindingKind::MeasuredInFile);
+        assert!(noted, "{name}: {:?}", out.warnings);
+        assert_eq!(out.state_after, State::Unknown, "{name}: a file is not the drive");
+    }
+}
+
+#[test]
+fn in_memory_a_file_is_no_drive() {
+    for (name, _) in IN_FILES {
+        let mut fake = in_directory(FlashTraits::default(), GIB / 4);
+        fake.info.ram = true;
+        let (_, result) = run(&mut fake, name, 0);
+        let text = result.expect_err("refused").to_string();
+        assert!(text.contains(". is in memory, so ") && fake.written == 0, "{name}: {text}");
+    }
+}
+
+#[test]
+fn sustain_in_a_file_finds_a_cache_that_ends_within_it() {
+    let mut fake = in_directory(cached(), GIB);
+    let (out, result) = run(&mut fake, "sustain", 0);
+    result.expect("nothing is wrong with the drive");
+    near(value(&out, "sustain-fresh.cache"), f64::from(200 << 20), 0.02);
+    let headline = &out.answer.as_ref().expect("declared").headline;
+    assert!(headline.starts_with("At least 206 MB at "), "{headline}");
+    assert_eq!(fake.written, GIB, "one pass");
+    let mut small = in_directory(cached(), 150 << 20);
+    let (out, result) = run(&mut small, "sustain", 0);
+    result.expect("nothing is wrong with the drive");
+    let headline = &out.answer.as_ref().expect("declared").headline;
+    assert!(headline.starts_with("At least 157 MB at "), "{headline}");
 }
 
 #[test]

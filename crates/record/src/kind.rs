@@ -225,8 +225,12 @@ kinds! {
         FirstRunCold = "first-run-cold" => "the first run had a cold cache",
         /// The target does not support discards.
         NoDiscard = "no-discard" => "no discards",
+        /// The freed blocks of a file could not be read on the drive.
+        BlocksNotRead = "blocks-not-read" => "the blocks could not be read on the drive",
         /// A discard had no visible effect.
         DiscardNotSeen = "discard-not-seen" => "a discard had no visible effect",
+        /// A file stood for the drive: the file system decided where its blocks lie.
+        MeasuredInFile = "measured-in-file" => "measured in a file",
         /// The requested alignment was replaced.
         AlignmentForced = "alignment-forced" => "the alignment was replaced",
         /// The rounds did not reach a steady state.

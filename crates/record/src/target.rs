@@ -122,6 +122,12 @@ impl Health {
         Some((used + 1.0) / 100.0 * bytes as f64 / bytes_written as f64)
     }
 
+    /// Bytes whose writing uses this share of the drive's life, if [`Health::life_share`] knows it.
+    pub fn bytes_of_life(&self, share: f64) -> Option<f64> {
+        const SAMPLE_BYTES: u64 = 1_000_000_000_000;
+        Some(share * SAMPLE_BYTES as f64 / self.life_share(SAMPLE_BYTES)?)
+    }
+
     /// Fills in missing values from `other`.
     #[must_use]
     pub fn or(self, other: Health) -> Health {
@@ -258,6 +264,9 @@ pub struct FileSystem {
     pub bytes: Option<u64>,
     /// Bytes available to this user.
     pub free_bytes: Option<u64>,
+    /// Its allocation unit in bytes: a block, or a cluster.
+    #[serde(default)]
+    pub unit_bytes: Option<u64>,
 }
 
 /// The target of a run.

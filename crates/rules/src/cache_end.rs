@@ -36,6 +36,8 @@ pub struct Sustained {
     pub overwriting: Option<f64>,
     /// Maximum temperature of all passes, degrees Celsius.
     pub hottest: Option<f64>,
+    /// Whether the first pass wrote a file, not the whole drive.
+    pub in_file: bool,
 }
 
 impl Sustained {
@@ -48,6 +50,7 @@ impl Sustained {
             average: fresh.average(),
             overwriting: None,
             hottest: fresh.hottest(),
+            in_file: false,
         }
     }
 
@@ -84,8 +87,12 @@ pub fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
         );
     };
     let Some(cache) = seen.cache else {
-        let text =
-            format!("The drive wrote {} from end to end: no cache ended.", throughput(average));
+        let rate = throughput(average);
+        let text = if seen.in_file {
+            format!("The file was written at {rate}: no cache ended within it.")
+        } else {
+            format!("The drive wrote {rate} from end to end: no cache ended.")
+        };
         return Ruling::no(VerdictKind::NoCacheEnd, text).with(
             "average",
             average,
@@ -153,6 +160,7 @@ mod tests {
             average: Some(1.9e9),
             overwriting: Some(overwriting),
             hottest: celsius,
+            in_file: false,
         }
     }
 
@@ -168,5 +176,8 @@ mod tests {
         assert!(text.contains("70% of the 2100 MB/s"), "{text}");
         let plain = cache_end(&target(), &seen(Some(45.0), 1.5e9)).verdict.text;
         assert!(!plain.contains("folded") && plain.contains("overwritten at 1500 MB/s"), "{plain}");
+        let level = Sustained { cache: None, in_file: true, ..seen(None, 1.5e9) };
+        let text = cache_end(&target(), &level).verdict.text;
+        assert_eq!(text, "The file was written at 1900 MB/s: no cache ended within it.");
     }
 }

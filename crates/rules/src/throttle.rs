@@ -53,6 +53,8 @@ pub struct HeatLoad {
     pub settled: bool,
     /// Rate after cooling, bytes per second.
     pub cooled: Option<f64>,
+    /// Whether only a file was written, which may leave a cache unused at the start.
+    pub in_file: bool,
 }
 
 impl HeatLoad {
@@ -195,6 +197,10 @@ fn slowed(seen: &HeatLoad, cold: f64, after: f64, start: f64, most: f64) -> Ruli
         Some(_) if rise < WARMER_K => Ruling::unknown(format!(
             "{fall}; the temperature rose by only {rise:.0} K: heat is unlikely to be the cause."
         )),
+        Some(back) if back >= RECOVERED_AT && seen.in_file => Ruling::unknown(format!(
+            "{fall}; after a rest, it was back at {}: heat, or a cache that was empty again.",
+            percent(back)
+        )),
         Some(back) if back >= RECOVERED_AT => Ruling::yes(
             VerdictKind::Heat,
             format!(
@@ -231,7 +237,7 @@ mod tests {
             end_c: Some(c),
             hottest: Some(c),
         };
-        HeatLoad { laps: laps.iter().map(of).collect(), settled: true, cooled }
+        HeatLoad { laps: laps.iter().map(of).collect(), settled: true, cooled, in_file: false }
     }
 
     #[test]
@@ -247,6 +253,8 @@ mod tests {
                 .text
                 .starts_with("After 2:00 of load, at 80 C, the rate fell from 2700 MB/s to 1000")
         );
+        let in_file = HeatLoad { in_file: true, ..hot.clone() };
+        assert_eq!(throttle(&in_file).answer, Answer::Unknown, "a cache may recover like this");
         assert_eq!(throttle(&heat_load(&laps, Some(1.0e9))).answer, Answer::Unknown);
         assert_eq!(throttle(&heat_load(&laps, None)).answer, Answer::Unknown);
         assert!(hot.slope(3).expect("three").abs() < 1e-9 && hot.slope(5).expect("five") > 5.0);
@@ -265,13 +273,13 @@ mod tests {
         };
         let first = lap([vec![2.77e9; 14], vec![1.5e9; 46]].concat());
         let laps = vec![first, lap(vec![1.5e9; 60]), lap(vec![1.5e9; 60])];
-        let load = HeatLoad { laps, settled: true, cooled: Some(2.77e9) };
+        let load = HeatLoad { laps, settled: true, cooled: Some(2.77e9), in_file: false };
         assert_eq!(load.throttled_after(), Some(14.0));
         let text = throttle(&load).verdict.text;
         assert!(text.contains("fell from 2770 MB/s to 1500 MB/s"), "{text}");
         let waves = || lap((0..60).map(|s| if s / 10 % 2 == 0 { 2.7e9 } else { 1e9 }).collect());
         let laps = vec![lap(vec![2.7e9; 60]), waves(), waves(), waves()];
-        let load = HeatLoad { laps, settled: true, cooled: Some(2.7e9) };
+        let load = HeatLoad { laps, settled: true, cooled: Some(2.7e9), in_file: false };
         assert_eq!(load.throttled_after(), Some(70.0), "the first fall of the waves");
     }
 

@@ -27,7 +27,7 @@ pub mod whole;
 
 pub use cell::Cell;
 pub use error::{MethodError, Result};
-pub use method::{Conclusion, MethodInfo, plan};
+pub use method::{Conclusion, MethodInfo, ScratchUse, plan};
 pub use options::{BYTES_MIN, Common, Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
 pub use planner::Planner;

@@ -14,6 +14,26 @@ pub enum Conclusion {
     Script,
 }
 
+/// The use of a scratch file in a directory, on which its size depends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScratchUse {
+    /// Whether it may fill the file system, where others leave a tenth free.
+    pub fills: bool,
+    /// How many times over the file is written at most, by methods that otherwise need a whole
+    /// drive: their budget of writes decides its default size. `None` for all others.
+    pub passes: Option<f64>,
+}
+
+impl ScratchUse {
+    /// A file of the usual size.
+    pub const USUAL: ScratchUse = ScratchUse { fills: false, passes: None };
+
+    /// A file that stands for a drive.
+    pub const fn passes(passes: f64) -> ScratchUse {
+        ScratchUse { fills: false, passes: Some(passes) }
+    }
+}
+
 /// A method, as shown by `ssdyno methods`, or a command that stores metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
@@ -50,8 +70,8 @@ pub struct MethodInfo {
     pub conclusion: Conclusion,
     /// Findings that it provokes on purpose, such as an overload. They cast no doubt on its answer.
     pub provokes: &'static [FindingKind],
-    /// Whether it may fill a file system, where other methods leave 10% free.
-    pub fills: bool,
+    /// Its use of a scratch file in a directory.
+    pub scratch: ScratchUse,
     /// Whether it compares with a RAM disc, see [`rig::Rig::reference`].
     pub wants_reference: bool,
 }
@@ -74,7 +94,7 @@ impl MethodInfo {
         answer: |_| None,
         conclusion: Conclusion::Rules,
         provokes: &[],
-        fills: false,
+        scratch: ScratchUse::USUAL,
         wants_reference: false,
     };
 

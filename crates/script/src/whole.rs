@@ -1,11 +1,12 @@
 //! A drive opened with `--destroy`: the basis of tests that precondition a whole drive.
 //!
-//! These tests are refused before the first byte if the target is not a drive (a directory, a file)
-//! or not opened with `--destroy`. This file holds their common parts: the region, the standard
-//! workloads, and the scaling by `--time`. Its preparations are in
+//! These tests are refused before the first byte if the target is not opened with `--destroy`. Some
+//! of them also accept a file in place of a drive, which in a directory is a scratch file
+//! ([`crate::ScratchUse`]); the others refuse it. This file holds their common parts: the region,
+//! the standard workloads, and the scaling by `--time`. Its preparations are in
 //! `session/preparation.rs`.
 
-use record::{Safety, TargetKind};
+use record::{MetricInfo, Safety, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
@@ -14,7 +15,11 @@ use crate::{BYTES_MIN, MethodInfo, Options, Result, TestRegion};
 /// Queue depth for maximum performance: enough for any drive, as in `quick`.
 pub const DEPTH: u32 = 8;
 
-/// A drive and the permitted operations.
+/// The size of a file in place of a drive.
+pub const FILE_BYTES: MetricInfo =
+    MetricInfo::bytes("file-bytes", "size of the file in place of a drive; absent on a drive");
+
+/// A drive, or a file in its place, and the permitted operations.
 #[derive(Clone, Debug)]
 pub struct Whole {
     /// Region, block sizes and seeds.
@@ -25,6 +30,8 @@ pub struct Whole {
     pub discard: bool,
     /// The region of a full discard.
     pub everything: Region,
+    /// Whether it is a file.
+    pub in_file: bool,
     /// The user's time divided by the default time; `None` leaves the time to the method.
     scale: Option<f64>,
     /// Whether the user gave a size, so that only part of the drive is used.
@@ -32,25 +39,35 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// The target of `method`, which is refused unless it is a drive opened with `--destroy`.
+    /// The target of `method`, which is refused unless it was opened with `--destroy` or is a
+    /// scratch file.
     pub fn new(method: &MethodInfo, target: &TargetInfo, options: &Options) -> Result<Whole> {
-        if target.allowed < Safety::Destroys || !is_drive(target) {
-            return Err(refused(method.name, target).into());
+        let whole = Whole::unguarded(method, target, options)?;
+        if target.allowed < Safety::Destroys && !is_scratch(target) {
+            return Err(RigError::Refused(format!(
+                "{} overwrites all of {}, which was not opened with --destroy and {}",
+                method.name,
+                target.target.spec,
+                if whole.in_file { "its size in bytes" } else { "the drive's serial number" },
+            ))
+            .into());
         }
-        Whole::unguarded(method, target, options)
+        Ok(whole)
     }
 
     /// The same without requiring `--destroy`, for methods that only read.
     pub fn unguarded(method: &MethodInfo, target: &TargetInfo, options: &Options) -> Result<Whole> {
-        if !is_drive(target) {
-            return Err(refused(method.name, target).into());
+        let in_file = is_scratch(target) || target.target.kind == TargetKind::File;
+        if in_file {
+            admit_file(method, target)?;
         }
         let size = options.size.unwrap_or(target.bytes.max(BYTES_MIN));
         let test_region = TestRegion::new(target, &options.sized(size), method.seconds)?;
         let everything = if options.size.is_some() { test_region.bytes } else { target.bytes };
         Ok(Whole {
             block: target.logical_block_bytes.max(1),
-            discard: target.discard,
+            discard: target.discard || in_file,
+            in_file,
             everything: Region::first(everything),
             scale: options.time.map(|t| t.as_secs_f64() / method.seconds),
             part: options.size.is_some(),
@@ -113,22 +130,25 @@ pub fn time_tight(seconds: f64) -> String {
     }
 }
 
-fn is_drive(target: &TargetInfo) -> bool {
-    !matches!(target.target.kind, TargetKind::Directory | TargetKind::File)
+/// Whether the target is a scratch file in a directory.
+fn is_scratch(target: &TargetInfo) -> bool {
+    target.target.kind == TargetKind::Directory
 }
 
-fn refused(method: &str, target: &TargetInfo) -> RigError {
-    let spec = &target.target.spec;
-    let kind = if target.target.kind == TargetKind::File { "file" } else { "directory" };
-    RigError::Refused(if is_drive(target) {
-        format!(
-            "{method} overwrites all of {spec}, which was not opened with --destroy and the \
-             drive's serial number"
-        )
-    } else {
-        format!(
-            "{method} needs a whole drive, and {spec} is a {kind}; name a block device that \
+/// Refuses a file for a method that needs a drive, and a file in memory for all.
+fn admit_file(method: &MethodInfo, target: &TargetInfo) -> Result<(), RigError> {
+    let (name, spec) = (method.name, &target.target.spec);
+    if method.scratch.passes.is_none() {
+        let kind = if is_scratch(target) { "directory" } else { "file" };
+        return Err(RigError::Refused(format!(
+            "{name} needs a whole drive, and {spec} is a {kind}; name a block device that \
              may be overwritten, or a virtual drive such as sim:samsung-980-pro-2t"
-        )
-    })
+        )));
+    }
+    if target.ram {
+        return Err(RigError::Refused(format!(
+            "{spec} is in memory, so {name} would measure no drive; name a directory on a drive"
+        )));
+    }
+    Ok(())
 }

@@ -28,8 +28,8 @@ use crate::watch::Watch;
 /// The intended use of a target.
 #[derive(Clone, Debug)]
 pub struct OpenRequest {
-    /// Bytes to use (`--size`). For a directory, the size of the scratch file: by default 1 GiB, or
-    /// less if space is short. For a file or device, its first bytes: by default all.
+    /// Bytes to use (`--size`). For a directory, the size of the scratch file: by default 1 GiB or
+    /// what `passes` says, or less if space is short. For a file or device, its first bytes: by default all.
     pub size: Option<u64>,
     /// The most destructive use intended. A directory always gets `scratch`. A file or device gets
     /// `destroys` if wanted and confirmed; a device gets `borrows` if wanted and unused; otherwise
@@ -44,6 +44,9 @@ pub struct OpenRequest {
     /// Allows a scratch file of a given size to fill the file system, except the root file system.
     /// Otherwise [`crate::kept_free`] applies.
     pub fills: bool,
+    /// How many times over a scratch file is written at most, if it stands for a drive: its default
+    /// size is then the budget of writes divided by this.
+    pub passes: Option<f64>,
     /// The name of a scratch file that stays, in the directory. It must not exist yet.
     pub keep: Option<PathBuf>,
 }
@@ -51,7 +54,15 @@ pub struct OpenRequest {
 impl OpenRequest {
     /// A request to use all of a target for `wants`, without a confirmation or exception.
     pub fn to(wants: Safety) -> OpenRequest {
-        OpenRequest { size: None, wants, destroy: None, no_iommu: false, fills: false, keep: None }
+        OpenRequest {
+            size: None,
+            wants,
+            destroy: None,
+            no_iommu: false,
+            fills: false,
+            passes: None,
+            keep: None,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use record::{FileSystem, Safety, TargetKind};
+use record::{FileSystem, Health, Safety, TargetKind};
 use rustix::fs::{Access, AtFlags, CWD, FlockOperation, OFlags, accessat, flock};
 use rustix::io::Errno;
 use workload::units;
@@ -28,6 +28,11 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 /// With a file of this size, `quick` distinguishes a drive from its cache and takes about a minute.
 const DEFAULT_BYTES: u64 = GIB;
+/// Budget of writes of a file that stands for a drive: the smaller of a maximum in bytes and a share
+/// of the drive's life, which a user would not miss; what a small card bears, if the life is unknown.
+const BUDGET_MAX: f64 = 100e9;
+const LIFE_SHARE_MAX: f64 = 0.001;
+const BUDGET_OF_UNKNOWN_LIFE: f64 = 4e9;
 /// Minimum default size: in a smaller file, the times of single erase blocks dominate.
 const DEFAULT_BYTES_MIN: u64 = 16 * MIB;
 /// Share (1/n) of the free space, at least 1 MiB, that the file system itself needs when filled.
@@ -51,19 +56,31 @@ pub(super) fn plan(
     let location = machine.locate(path)?;
     accessat(CWD, path, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
         .map_err(|e| not_writable(path, &location.filesystem, e))?;
-    let bytes = size(spec, &location.filesystem, request)?;
-    let stack = location.stack;
+    let (filesystem, stack) = (location.filesystem, location.stack);
     let facts = Facts {
         spec,
         kind: TargetKind::Directory,
         path: &location.path,
-        bytes,
-        logical_block_bytes: direct_bytes(&location.filesystem, &stack),
-        filesystem: Some(location.filesystem),
+        bytes: 0,
+        logical_block_bytes: direct_bytes(&filesystem, &stack),
+        filesystem: Some(filesystem.clone()),
         allowed: Safety::Scratch,
         discard: false,
     };
-    Ok(Plan { info: facts.info(machine, &stack), stack, identity: None, destroys: None })
+    let mut info = facts.info(machine, &stack);
+    let usual = usual_bytes(info.target.drive.as_ref().map(|drive| &drive.health), request);
+    info.bytes = size(spec, &filesystem, request, usual)?;
+    info.target.bytes = Some(info.bytes);
+    Ok(Plan { info, stack, identity: None, destroys: None })
+}
+
+/// The default size of the scratch file where there is room. A file that stands for a drive has the
+/// largest one with which the run stays within its budget of writes.
+fn usual_bytes(health: Option<&Health>, request: &OpenRequest) -> u64 {
+    let Some(passes) = request.passes else { return DEFAULT_BYTES };
+    let of_life = health.and_then(|health| health.bytes_of_life(LIFE_SHARE_MAX));
+    let budget = of_life.map_or(BUDGET_OF_UNKNOWN_LIFE, |bytes| bytes.min(BUDGET_MAX));
+    whole_mib((budget / passes) as u64)
 }
 
 fn not_writable(path: &Path, filesystem: &FileSystem, error: Errno) -> DriveError {
@@ -84,7 +101,12 @@ pub(super) fn direct_bytes(filesystem: &FileSystem, stack: &Stack) -> u32 {
 }
 
 /// The requested or default size of the scratch file, if it leaves enough space free.
-fn size(spec: &str, filesystem: &FileSystem, request: &OpenRequest) -> Result<u64, DriveError> {
+fn size(
+    spec: &str,
+    filesystem: &FileSystem,
+    request: &OpenRequest,
+    usual: u64,
+) -> Result<u64, DriveError> {
     let (total, free) = (filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0));
     let largest = if filesystem.kind == "vfat" { FAT_BYTES_MAX } else { u64::MAX };
     let fills = request.fills && request.size.is_some() && filesystem.mount != "/";
@@ -92,7 +114,7 @@ fn size(spec: &str, filesystem: &FileSystem, request: &OpenRequest) -> Result<u6
     let fits = whole_mib(free.saturating_sub(kept_bytes)).min(largest);
     let bytes = match request.size {
         Some(bytes) => whole_mib(bytes).max(MIB),
-        None => fits.clamp(DEFAULT_BYTES_MIN, DEFAULT_BYTES),
+        None => fits.min(usual).max(DEFAULT_BYTES_MIN),
     };
     if bytes <= fits {
         return Ok(bytes);
@@ -263,7 +285,7 @@ mod tests {
     #[test]
     fn a_full_disk_takes_a_small_scratch_file() {
         let size = |total, free, requested| {
-            size("d", &filesystem("ext4", total * GIB, free * GIB), &asked(requested))
+            size("d", &filesystem("ext4", total * GIB, free * GIB), &asked(requested), GIB)
                 .map_err(|e| e.to_string())
         };
         assert_eq!(size(100, 50, None), Ok(GIB));
@@ -277,8 +299,9 @@ mod tests {
 
     #[test]
     fn the_default_size_shrinks_to_16_mib_on_a_small_file_system() {
-        let size =
-            |total, free| size("d", &filesystem("tmpfs", total * MIB, free * MIB), &asked(None));
+        let size = |total, free| {
+            size("d", &filesystem("tmpfs", total * MIB, free * MIB), &asked(None), GIB)
+        };
         assert_eq!(size(600, 600).ok(), Some(536 * MIB), "a RAM disc of 600 MiB");
         assert_eq!(size(2048, 1024).ok(), Some(819 * MIB));
         assert_eq!(size(100, 80).ok(), Some(16 * MIB));
@@ -286,15 +309,33 @@ mod tests {
         assert!(size(32, 32).is_err(), "a file system below 64 MiB has no room");
     }
 
+    /// The budget: 100 GB, a thousandth of the life, or 4 GB if that is unknown.
+    #[test]
+    fn a_file_that_stands_for_a_drive_stays_within_the_budget_of_writes() {
+        let bytes = |passes, rated_bytes| {
+            let health = Health { rated_bytes, ..Health::default() };
+            usual_bytes(Some(&health), &OpenRequest { passes, ..asked(None) })
+        };
+        assert_eq!(bytes(None, Some(600_000_000_000_000)), GIB);
+        assert_eq!(bytes(Some(1.0), Some(600_000_000_000_000)), whole_mib(100_000_000_000));
+        assert_eq!(bytes(Some(1.0), Some(40_000_000_000_000)), whole_mib(40_000_000_000));
+        assert_eq!(bytes(Some(1.0), None), whole_mib(4_000_000_000));
+        assert_eq!(bytes(Some(7.5), None), whole_mib(533_333_333));
+        let unknown = usual_bytes(None, &OpenRequest { passes: Some(1.0), ..asked(None) });
+        assert_eq!(unknown, whole_mib(4_000_000_000));
+        let full = filesystem("ext4", 100 * GIB, 10 * GIB);
+        assert_eq!(size("d", &full, &asked(None), 50 * GIB).ok(), Some(2 * GIB), "8 GiB are kept");
+    }
+
     #[test]
     fn the_advised_size_is_accepted() {
         let small = filesystem("ext4", 2 * GIB, GIB);
-        let Err(DriveError::NoRoom { fits, .. }) = size("d", &small, &asked(Some(GIB))) else {
+        let Err(DriveError::NoRoom { fits, .. }) = size("d", &small, &asked(Some(GIB)), GIB) else {
             panic!("no room")
         };
-        assert_eq!(size("d", &small, &asked(Some(fits))).ok(), Some(fits));
+        assert_eq!(size("d", &small, &asked(Some(fits)), GIB).ok(), Some(fits));
         let full = filesystem("ext4", 2 * GIB, 0);
-        let Err(DriveError::NoRoom { fits, .. }) = size("d", &full, &asked(Some(1))) else {
+        let Err(DriveError::NoRoom { fits, .. }) = size("d", &full, &asked(Some(1)), GIB) else {
             panic!("full")
         };
         assert_eq!(fits, 0);
@@ -311,19 +352,21 @@ mod tests {
         let request = |fills, size| OpenRequest { fills, ..asked(size) };
         let most = 60 * GIB - 60 * GIB / 256;
         let all = Some(most);
-        assert_eq!(size("d", &stick, &request(true, all)).ok(), all);
-        assert!(size("d", &stick, &request(true, Some(most + MIB))).is_err());
-        assert!(size("d", &stick, &request(false, all)).is_err());
-        assert!(size("d", &root, &request(true, all)).is_err());
+        assert_eq!(size("d", &stick, &request(true, all), GIB).ok(), all);
+        assert!(size("d", &stick, &request(true, Some(most + MIB)), GIB).is_err());
+        assert!(size("d", &stick, &request(false, all), GIB).is_err());
+        assert!(size("d", &root, &request(true, all), GIB).is_err());
         // By default, nothing is filled.
-        assert_eq!(size("d", &stick, &request(true, None)).ok(), Some(GIB));
+        assert_eq!(size("d", &stick, &request(true, None), GIB).ok(), Some(GIB));
     }
 
     #[test]
     fn a_file_system_that_reports_no_size_has_no_room() {
-        let error = size("d", &filesystem("9p", 0, 0), &asked(Some(MIB))).expect_err("no size");
+        let error =
+            size("d", &filesystem("9p", 0, 0), &asked(Some(MIB)), GIB).expect_err("no size");
         assert!(error.to_string().contains("a 9p file system, which reports no free"), "{error}");
-        let full = size("d", &filesystem("9p", 10 * GIB, 0), &asked(Some(MIB))).expect_err("full");
+        let full =
+            size("d", &filesystem("9p", 10 * GIB, 0), &asked(Some(MIB)), GIB).expect_err("full");
         assert!(full.to_string().starts_with("no room in d for a scratch file of"), "{full}");
     }
 
@@ -337,8 +380,8 @@ mod tests {
     #[test]
     fn a_file_on_fat_stays_below_4_gib() {
         let card = filesystem("vfat", 64 * GIB, 60 * GIB);
-        assert!(size("d", &card, &asked(Some(4 * GIB))).is_err());
-        assert_eq!(size("d", &card, &asked(Some(4 * GIB - MIB))).ok(), Some(4 * GIB - MIB));
+        assert!(size("d", &card, &asked(Some(4 * GIB)), GIB).is_err());
+        assert_eq!(size("d", &card, &asked(Some(4 * GIB - MIB)), GIB).ok(), Some(4 * GIB - MIB));
     }
 
     #[test]

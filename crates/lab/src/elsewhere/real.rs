@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use engine::Permissions;
 use record::{Cpu, Environment, State};
 use rig::{Files, Observer, Rig, TargetInfo};
+use script::ScratchUse;
 use workload::Workload;
 
 use crate::error::{LabError, Result};
@@ -90,7 +91,7 @@ pub(crate) fn is_block_device(_kind: FileType) -> bool {
 }
 
 /// Checks a target: refused.
-pub(crate) fn plan(_target: &TargetRequest, _fills: bool) -> Result<PlannedTarget> {
+pub(crate) fn plan(_target: &TargetRequest, _scratch: ScratchUse) -> Result<PlannedTarget> {
     Err(LabError::needs_linux())
 }
 
@@ -105,7 +106,7 @@ pub(crate) fn open(
     _interrupt: &Arc<AtomicBool>,
     _observer: Box<dyn Observer>,
     _planned: Option<FileIdentity>,
-    _fills: bool,
+    _scratch: ScratchUse,
 ) -> Result<Machine> {
     Err(LabError::needs_linux())
 }

@@ -74,7 +74,7 @@ mod tests {
             let run = ProtocolRun::Method(method, Options::default());
             let measure = Measure { run, prepare: Vec::new(), repeat: 1, side: None };
             let work = Work::measurement(&measure, 1, &|_| Err("not asked".into()));
-            assert_eq!(work.expect("a method").info.fills, fills, "{method}");
+            assert_eq!(work.expect("a method").info.scratch.fills, fills, "{method}");
         }
     }
 }

@@ -4,12 +4,14 @@ use super::{BLOCK, RATIO, key};
 use record::{Answer, Better, Chart, Metric, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::{Draft, rate, times};
+use script::whole::FILE_BYTES;
 use workload::units::binary;
 
 /// The answer of `align`: the cost of the worst misalignment, as its verdict says.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
     let aligned = draft.value(key(0))?;
+    let in_file = draft.value(FILE_BYTES).is_some();
     let offsets = out.family(RATIO);
     let offsets = offsets.filter_map(|(m, at)| Some((u64::from(at.number(0)), m.value?, m)));
     let offsets: Vec<(u64, f64, &Metric)> = offsets.collect();
@@ -25,7 +27,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let costly = worst.filter(|_| draft.concluded(&VerdictKind::Misaligned));
     let sentence = match (costly, worst) {
         (Some((_, ratio)), _) => {
-            format!("Misaligned 4 KiB writes are {} slower", times(1.0 / ratio))
+            let to_file = if in_file { " to a file" } else { "" };
+            format!("Misaligned 4 KiB writes{to_file} are {} slower", times(1.0 / ratio))
         }
         (None, Some(_)) if draft.concluded(&VerdictKind::AlignmentIsFree) => {
             format!("Alignment makes no visible difference to 4 KiB writes (within {percent}%)")

@@ -1,6 +1,6 @@
 //! The answer of `cluster`: the smallest unit that writes at full speed, and what larger ones waste.
 
-use super::{FILES, KNEE_UNIT, SLACK, UNIT_RATE};
+use super::{FILES, KNEE_UNIT, MOUNTED_UNIT, SLACK, UNIT_RATE};
 use record::{Answer, Better, Chart, Metric, MetricInfo, Unit};
 use script::Outcome;
 use script::draft::{Draft, rate};
@@ -28,7 +28,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         }
         Some(knee) => (
             format!("{} units write at or near {}", binary(knee as u64), rate(best)),
-            format!("; {least} units reach {:.0}% of it.", smallest.value? / best * 100.0),
+            match draft.value(MOUNTED_UNIT) {
+                Some(unit) => format!("; the file system here has {}.", binary(unit as u64)),
+                None => {
+                    format!("; {least} units reach {:.0}% of it.", smallest.value? / best * 100.0)
+                }
+            },
         ),
         None if writes.len() == 1 => {
             let sentence = format!("Only {least} units fit here; they write {}", rate(best));

@@ -15,8 +15,10 @@ use workload::units::{binary_tight, parse_bytes};
 use workload::{BlockSizes, Mix, Pattern, Region};
 
 use crate::stream::{FS, Script, recorded};
-use script::whole::Whole;
-use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, Session};
+use script::whole::{FILE_BYTES, Whole};
+use script::{
+    Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Result, ScratchUse, Session,
+};
 
 /// Default duration in seconds.
 const SECONDS: f64 = 120.0;
@@ -45,6 +47,10 @@ const FILE: u64 = 8 << 20;
 /// The knee: the smallest unit with this share of the best rate.
 const KNEE: f64 = 0.95;
 
+/// What a file hides.
+const HIDDEN: &str = "the file system places and moves its blocks by its own unit, so no volumes of \
+                      other units were recorded into";
+
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "cluster",
@@ -55,13 +61,18 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             records 256 MiB or --size into it in files of 8 MiB; then writes and reads up to 64 MiB in order, a unit at \
             a time and one in flight, as a file system does that moves a unit at a time. The \
             results are each rate, the knee (the smallest unit with 95% of the best rate), and \
-            with --like DIR the share of space that files of these sizes waste.",
+            with --like DIR the share of space that files of these sizes waste. In a directory, \
+            only the transfers of a unit at a time are measured, in a scratch file, beside the unit \
+            of the file system there.",
     safety: Safety::Destroys,
     seconds: SECONDS,
-    writes: "256 MiB or --size, and up to 64 MiB, for each of ten units",
+    writes: "256 MiB or --size, and up to 64 MiB, for each of ten units; in a directory only these \
+             64 MiB",
+    // Each of the ten units writes the file once.
+    scratch: ScratchUse::passes(10.0),
     ignores: &[Common::Time, Common::Replicates],
     options: &[&FS, &LIKE],
-    metrics: &[&[FILES, UNIT_RATE, KNEE_UNIT, SLACK]],
+    metrics: &[&[FILES, UNIT_RATE, KNEE_UNIT, SLACK, MOUNTED_UNIT, FILE_BYTES]],
     primary: &["seq-{read,write}-unit-{4KiB,64KiB,1MiB}-q1", KNEE_UNIT.name],
     run,
     answer: answer::answer,
@@ -83,6 +94,11 @@ const KNEE_UNIT: MetricInfo = MetricInfo::bytes(
 const SLACK: MetricInfo = MetricInfo::number(
     "cluster-slack-{size}",
     "share of the space that files of these sizes (--like) would waste",
+);
+
+const MOUNTED_UNIT: MetricInfo = MetricInfo::bytes(
+    "cluster-mounted",
+    "allocation unit of the file system in whose directory the file lies",
 );
 
 /// Files that the slack is computed for.
@@ -122,7 +138,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let usual = if options.get(&FS) == VolumeKind::Fat32 { FAT32_REGION } else { REGION };
     let size = options.size.unwrap_or(usual).min(session.target().bytes);
     let part = options.sized(size);
-    let whole = Whole::new(&INFO, session.target(), &part)?;
+    let mut whole = Whole::new(&INFO, session.target(), &part)?;
     let sizes = match options.get(&LIKE) {
         Like::Nothing => Vec::new(),
         Like::Sizes(sizes) => sizes,
@@ -132,6 +148,12 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
             return Err(MethodError::Option { option: "like", value, range });
         }
     };
+    session.note_file(&whole, HIDDEN);
+    let filesystem = session.target().target.filesystem.as_ref();
+    let mounted = filesystem.and_then(|system| system.unit_bytes).filter(|_| whole.in_file);
+    session.put(MOUNTED_UNIT, mounted.map(|bytes| bytes as f64));
+    // A file system reads a block before it writes a part of it; within a cluster it does not.
+    whole.block = whole.block.max(mounted.map_or(0, |unit| unit.min(4096) as u32));
     let script = recording(session.target(), options, whole.bytes())?;
     measure(session, &whole, script, &sizes)
 }
@@ -174,7 +196,9 @@ fn measure(
     let mut rates = [Vec::new(), Vec::new()];
     for unit in &units {
         script.cluster = *unit;
-        record(session, &script)?;
+        if !whole.in_file {
+            record(session, &script)?;
+        }
         for (rates, kind) in rates.iter_mut().zip([Write, Read]) {
             let w = by_unit(whole, kind, *unit);
             let m = session.measure(&w, 0)?;

@@ -19,7 +19,8 @@ use workload::stamp;
 use workload::units::decimal;
 
 use script::{
-    Budget, Bulk, Common, Conclusion, MethodInfo, MetricInfo, Options, Result, Session, admit,
+    Budget, Bulk, Common, Conclusion, MethodInfo, MetricInfo, Options, Result, ScratchUse, Session,
+    admit,
 };
 
 use again::Rereads;
@@ -66,7 +67,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     answer: answer::answer,
     conclusion: Conclusion::Script,
     provokes: &[FindingKind::ContentLost],
-    fills: true,
+    scratch: ScratchUse { fills: true, ..ScratchUse::USUAL },
     ..MethodInfo::EMPTY
 };
 

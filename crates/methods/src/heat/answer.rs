@@ -1,9 +1,10 @@
 //! The answer of `heat`: whether and when the drive slows down because of its temperature.
 
 use super::{COLD, COOLED, HOT, HOTTEST, LOAD, TIME_TO_THROTTLE};
-use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
+use record::{Answer, Axis, Better, Chart, FindingKind, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::{Draft, rate};
+use script::whole::FILE_BYTES;
 use workload::units::duration;
 
 /// The answer of `heat`: whether and when the drive slowed down because of its temperature.
@@ -14,6 +15,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let hottest = draft.value(HOTTEST);
     let throttled = draft.value(TIME_TO_THROTTLE).map(|ns| ns / 1e9);
     let heat = draft.concluded(&VerdictKind::Heat);
+    let in_file = draft.value(FILE_BYTES).is_some();
+    let unsettled = out.warnings.iter().any(|finding| finding.kind == FindingKind::NotSettled);
     let peak = hottest.map(|c| format!(" (peak {c:.0} C)")).unwrap_or_default();
     let sentence = match (throttled, cold.zip(hot)) {
         (Some(seconds), Some((cold, hot))) if heat => format!(
@@ -24,6 +27,11 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         ),
         (Some(seconds), Some((cold, hot))) => {
             format!("Slows down after {}, from {} to {}", duration(seconds), rate(cold), rate(hot))
+        }
+        _ if in_file && unsettled => {
+            let highest =
+                hottest.map_or("temperature unknown".into(), |c| format!("{c:.0} C at most"));
+            format!("No slowdown, in a load too short to settle: {}, {highest}", rate(average))
         }
         _ => match hottest {
             Some(c) => format!("No throttling: {} sustained, {c:.0} C at most", rate(average)),

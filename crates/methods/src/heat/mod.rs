@@ -12,8 +12,8 @@ use workload::{Stop, Workload};
 
 use rules::HeatLoad;
 use rules::time_series::TimeSeries;
-use script::whole::Whole;
-use script::{Budget, Common, MethodInfo, MetricInfo, Options, Result, Round, Session};
+use script::whole::{FILE_BYTES, Whole};
+use script::{Budget, Common, MethodInfo, MetricInfo, Options, Result, Round, ScratchUse, Session};
 
 /// Maximum duration of the load, seconds.
 const LOAD_SECONDS: f64 = 3600.0;
@@ -34,6 +34,10 @@ const SETTLED_LAPS: usize = 5;
 /// Maximum passes over the drive.
 const PASSES_MAX: f64 = 4.0;
 
+/// What a file hides.
+const HIDDEN: &str = "its budget of writes may end the load before the drive is warm, and a cache \
+                      may end during it";
+
 /// Budget of the load over the time of its laps, to allow for their flushes.
 const LOAD_SLACK: f64 = 1.1;
 
@@ -46,13 +50,17 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             less than 0.2 C per minute, but for at most one hour or four drive writes. The drive \
             then cools for five minutes and is written for one more. Reports the time series of \
             rate and temperature, the temperature at which it settles, the time until heat slows \
-            it down, and its rate after cooling. Compare two runs, with and without a fan.",
+            it down, and its rate after cooling. Compare two runs, with and without a fan. In a \
+            directory, a scratch file takes the place of the drive, and its size ends the load.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the whole drive once, then for at most an hour or four times over",
+    writes: "the whole drive once, then for at most an hour or four times over; in a directory at \
+             most 100 GB",
+    // The fill, the load, and one lap once cooled.
+    scratch: ScratchUse::passes(1.0 + PASSES_MAX + 1.0),
     ignores: &[Common::Replicates],
     primary: &[LOAD.name, HALVES.name, COOLED.name],
-    metrics: &[&[LOAD, HALVES, TEMPERATURES, TIME_TO_THROTTLE, COOLED]],
+    metrics: &[&[LOAD, HALVES, TEMPERATURES, TIME_TO_THROTTLE, COOLED, FILE_BYTES]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
@@ -80,10 +88,12 @@ const END: MetricInfo = TEMPERATURES.named("heat-load.end");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
-    session.checks_mut().put(HeatLoad::default());
+    session.note_file(&whole, HIDDEN);
+    let mut heat_load = HeatLoad::default();
+    heat_load.in_file = whole.in_file;
+    session.checks_mut().put(heat_load.clone());
     session.fill_region(&whole, "fill", whole.test_region.region())?;
     session.rest("cool", whole.seconds(REST_SECONDS))?;
-    let mut heat_load = HeatLoad::default();
     let bytes = (PASSES_MAX * whole.bytes() as f64) as u64;
     let seconds = whole.seconds(LOAD_SECONDS) * LOAD_SLACK;
     let budget = Budget { seconds, bytes, ..Budget::default() };

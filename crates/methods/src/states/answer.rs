@@ -7,6 +7,7 @@ use rules::ReachedState::{
 };
 use script::Outcome;
 use script::draft::{Draft, rate};
+use script::whole::FILE_BYTES;
 
 /// Differences below this share count as none in a sentence: three random passes over the same
 /// drive differ by that much (guess).
@@ -27,7 +28,17 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How does use slow the drive, and what does a discard restore?");
     let [fresh, full, back] = [Fresh, Filled, UsedDiscarded].map(|state| draft.value(key(state)));
     let sequential = draft.value(pass("write", "fresh"));
+    let in_file = draft.value(FILE_BYTES).is_some();
     let sentence = match (fresh, full, sequential) {
+        (None, Some(full), _) if in_file => {
+            let freed = draft.value(key(FileDeleted));
+            let freed = freed.map(|freed| format!(", {} once most of it is freed", rate(freed)));
+            format!(
+                "Beside a full file, random writes reach {}{}",
+                rate(full),
+                freed.unwrap_or_default()
+            )
+        }
         (Some(fresh), Some(full), _) if full < (1.0 - SAME) * fresh => {
             format!("When full, random writes fall from {} to {}", rate(fresh), rate(full))
         }
@@ -63,6 +74,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Sequential reads, fresh", pass("read", "fresh"), Better::Higher)
         .tile("Sequential reads, used", pass("read", "used"), Better::Higher)
         .tile("Sequential writes, fresh", pass("write", "fresh"), Better::Higher);
+    let draft = if in_file { draft.tile("Freed", key(FileDeleted), Better::Higher) } else { draft };
     draft
         .chart(bars)
         .chart_of_column(profile("Sequential writes by address", "write"))

@@ -6,15 +6,18 @@
 //! system's own blocks. A quick format discards everything.
 
 mod answer;
+mod in_file;
 
 use record::{MetricKey, Unit};
 use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Region, Workload};
 
 use crate::zones::PARTS;
+use in_file::FSTRIM;
+use rig::RigError;
 use rules::{ReachedState, States};
-use script::whole::Whole;
-use script::{Common, MethodInfo, MetricInfo, Options, Result, Session};
+use script::whole::{FILE_BYTES, Whole};
+use script::{Common, MethodInfo, MetricInfo, Options, Result, ScratchUse, Session};
 
 /// Seconds of random writes from each state: twelve minutes, as in the experiment.
 const RANDOM_SECONDS: f64 = 720.0;
@@ -44,10 +47,15 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             discard; filled and the file deleted with discard; filled and formatted with discard; \
             used by random writes and then discarded. Reads and writes 128 KiB blocks sequentially \
             over all addresses when fresh, when used, and when restored. The verdict says whether \
-            discard restores the drive: yes, partly or no, with the ratio.",
+            discard restores the drive: yes, partly or no, with the ratio. In a directory, a scratch \
+            file is filled, and the random writes to its first quarter alternate with the rest of \
+            it written and freed (--fstrim also trims all free space of the file system).",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the whole drive six times sequentially, and six times at most a quarter at random",
+    writes: "the whole drive six times sequentially, and six times at most a quarter at random; in a \
+             directory at most 100 GB",
+    scratch: ScratchUse::passes(in_file::PASSES),
+    options: &[&FSTRIM],
     ignores: &[Common::Replicates],
     primary: &[
         "states-{fresh,filled,file-deleted,used-discarded}",
@@ -72,6 +80,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             "states-{write,read}-{fresh,used,restored}.{first-third,middle,last-tenth}",
             "parts of this pass: up to 1/3, 1/3 to 9/10, 9/10 to the end",
         ),
+        FILE_BYTES,
     ]],
     run,
     answer: answer::answer,
@@ -128,6 +137,14 @@ fn acts(whole: &Whole) -> Vec<Act> {
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
+    let trims = options.get(&FSTRIM);
+    if whole.in_file {
+        return in_file::run(session, &whole, trims);
+    }
+    if trims {
+        let text = "--fstrim trims the free space of a file system, and this target is a drive";
+        return Err(RigError::usage(text, "the same without --fstrim").into());
+    }
     session.checks_mut().put(States::default());
     acts(&whole).iter().try_for_each(|act| perform(session, &whole, act))
 }

@@ -6,28 +6,43 @@ use record::Statistic::{Average, Hottest, WorstPercent};
 use record::{Answer, Axis, Better, Chart, Mark, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::{Draft, rate};
+use script::whole::FILE_BYTES;
 use workload::units::decimal;
 
 /// The answer of `sustain`: the cache size, the throughput inside and after the cache, and that of
 /// the full drive.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How long does the speed last?");
+    let in_file = draft.value(FILE_BYTES).is_some();
+    let filled = if in_file { "file" } else { "drive" };
     let average = draft.value(key(FRESH, Average))?;
     let cache = draft.find(CACHE);
     let levels = [draft.value(INSIDE), draft.value(AFTER)];
     let first = match (cache.and_then(|m| m.value), levels) {
         (Some(bytes), [Some(inside), Some(after)]) => {
-            format!("{} at {}, then {}", decimal(bytes as u64), rate(inside), rate(after))
+            let least = if in_file { "At least " } else { "" };
+            let size = decimal(bytes as u64);
+            format!("{least}{size} at {}, then {}", rate(inside), rate(after))
         }
-        _ => format!("{} throughout, no cache end found", rate(average)),
+        _ => match draft.value(FILE_BYTES).map(|bytes| decimal(bytes as u64)) {
+            Some(file) if draft.concluded(&VerdictKind::NoCacheEnd) => {
+                format!("At least {file} at {}; no cache ended in that file", rate(average))
+            }
+            Some(file) => format!("{file} at {} on average, a cache may end later", rate(average)),
+            None => format!("{} throughout, no cache end found", rate(average)),
+        },
     };
     let full = draft.value(key(FULL, Average));
     let full = full.map(|r| format!("; {} when the drive is full.", rate(r)));
     let draft = draft
-        .tile("Cache", CACHE, Better::Higher)
+        .tile(if in_file { "Cache, at least" } else { "Cache" }, CACHE, Better::Higher)
         .tile("Inside the cache", INSIDE, Better::Higher)
         .tile("After the cache", AFTER, Better::Higher)
-        .tile("Fresh drive, average", key(FRESH, Average), Better::Higher)
+        .tile(
+            if in_file { "File, average" } else { "Fresh drive, average" },
+            key(FRESH, Average),
+            Better::Higher,
+        )
         .tile("Full drive, average", key(FULL, Average), Better::Higher)
         .tile("Slowest 1%", key(FRESH, WorstPercent), Better::Higher)
         .tile("Slowest 1%, full", key(FULL, WorstPercent), Better::Higher)
@@ -38,9 +53,11 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     });
     let passes = |title: &str, unit| {
         let chart = Chart::lines(title, Axis::BytesWritten, unit);
-        chart.source(FRESH, "fresh drive").source(FULL, "full drive")
+        chart
+            .source(FRESH, if in_file { "new file" } else { "fresh drive" })
+            .source(FULL, "full drive")
     };
-    let mut speed = passes("Write speed while the drive fills", Unit::BytesPerSecond);
+    let mut speed = passes(&format!("Write speed while the {filled} fills"), Unit::BytesPerSecond);
     if let Some((cache, cache_bytes)) = cache.and_then(|m| Some((m, m.value?))) {
         let label = "end of the cache".into();
         speed.marks.push(Mark { label, at: cache_bytes, low: cache.low, high: cache.high });
@@ -57,7 +74,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .joined("", recovered.map(|(metric, at)| (&metric.name, at.seconds(0))));
     draft
         .chart(speed)
-        .chart_of_column(passes("Temperature while the drive fills", Unit::Celsius))
+        .chart_of_column(passes(&format!("Temperature while the {filled} fills"), Unit::Celsius))
         .chart(recovered)
         .limit(AFTER, VerdictKind::CacheEnd)
         .say(first, full)
@@ -65,7 +82,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
 
 #[cfg(test)]
 mod tests {
-    use record::{HEADLINE_MAX, Unit};
+    use record::{HEADLINE_MAX, Unit, Verdict, VerdictKind};
 
     use crate::testing::outcome;
 
@@ -86,6 +103,20 @@ mod tests {
         assert_eq!(answer.charts[0].marks[0].at, 170e9);
         let level = super::answer(&outcome(&all[3..4])).expect("measured").headline;
         assert_eq!(level, "1.90 GB/s throughout, no cache end found.");
+        let in_file = |kind: VerdictKind| {
+            let file = [("sustain-fresh.average", Unit::BytesPerSecond, 2.1e9)];
+            let mut out = outcome(&[&file[..], &[("file-bytes", Unit::Bytes, 60e9)]].concat());
+            out.verdicts.push(Verdict::new(kind, ""));
+            super::answer(&out).expect("measured").headline
+        };
+        assert_eq!(
+            in_file(VerdictKind::NoCacheEnd),
+            "At least 60.0 GB at 2.10 GB/s; no cache ended in that file."
+        );
+        assert_eq!(
+            in_file(VerdictKind::Undetermined),
+            "60.0 GB at 2.10 GB/s on average, a cache may end later."
+        );
         let longest = all.map(|(name, unit, v)| (name, unit, v * 1.234e4));
         let answer = super::answer(&outcome(&longest)).expect("measured");
         assert!(answer.headline.chars().count() <= HEADLINE_MAX, "{}", answer.headline);

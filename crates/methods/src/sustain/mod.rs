@@ -12,8 +12,8 @@ use workload::Workload;
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 use rules::Sustained;
 use rules::time_series::TimeSeries;
-use script::whole::{Whole, time_tight};
-use script::{Common, MethodInfo, MetricInfo, Options, Result, Session};
+use script::whole::{FILE_BYTES, Whole, time_tight};
+use script::{Common, MethodInfo, MetricInfo, Options, Result, ScratchUse, Session};
 
 /// Default duration in seconds, for two passes over a terabyte at 1 GB/s; the ladder alone takes
 /// 1290.
@@ -32,6 +32,10 @@ const BURST_SHARE_MAX: f64 = 0.25;
 /// Window of the slowest stretch, as a share of the drive.
 const WORST: f64 = 0.01;
 
+/// What a file hides.
+const HIDDEN: &str = "the drive was not discarded first, so part of its cache may have been in use, \
+                      and a cache that uses free space is smaller on a fuller drive";
+
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "sustain",
@@ -44,14 +48,28 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             seconds; a burst after each rest shows how much of the cache came back. If there was a \
             cache, the drive is discarded and the cache used up before each rest. Takes as long as \
             the drive needs to be written twice, plus 22 minutes of rest: --time shortens the \
-            rests, --size the writes.",
+            rests, --size the writes. In a directory, it writes a scratch file once, of --size or as \
+            large as its budget of writes allows: the smallest of the free space, 100 GB and a \
+            thousandth of the drive's life, or 4 GB if its life is unknown.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     protocol: 2,
-    writes: "the whole drive twice, then eight bursts of at most a quarter of it",
+    writes: "the whole drive twice, then eight bursts of at most a quarter of it; in a directory one \
+             file, at most 100 GB",
+    scratch: ScratchUse::passes(1.0),
     ignores: &[Common::Replicates],
     primary: &[CACHE.name, LEVELS.name, "sustain-{fresh,full}.{average,worst-1%}"],
-    metrics: &[&[CACHE, LEVELS, UNDERSHOOT, AVERAGE, WORST_PERCENT, HOTTEST, BURST, RECOVERED]],
+    metrics: &[&[
+        CACHE,
+        LEVELS,
+        UNDERSHOOT,
+        AVERAGE,
+        WORST_PERCENT,
+        HOTTEST,
+        BURST,
+        RECOVERED,
+        FILE_BYTES,
+    ]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
@@ -94,13 +112,20 @@ const AFTER: MetricInfo = LEVELS.named("sustain-fresh.after");
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::new(&INFO, session.target(), options)?;
     let [fresh, full] = passes(&whole);
-    session.discard(&whole, "discard", whole.everything)?;
+    session.note_file(&whole, HIDDEN);
+    if !whole.in_file {
+        session.discard(&whole, "discard", whole.everything)?;
+    }
     let series = session.measure_over_time(&fresh, 0)?;
-    let mut sustained = Sustained::from_series(&series);
+    let mut sustained = Sustained { in_file: whole.in_file, ..Sustained::from_series(&series) };
     put_cache(session, &sustained);
     put_series(session, &fresh.name, &series);
     session.checks_mut().put(sustained.clone());
     session.checkpoint();
+    // To overwrite a file is not to overwrite a full drive, and the bursts would exceed the budget.
+    if whole.in_file {
+        return Ok(());
+    }
 
     let series = session.measure_over_time(&full, 0)?;
     put_series(session, &full.name, &series);

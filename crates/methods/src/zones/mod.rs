@@ -8,13 +8,13 @@ mod answer;
 use record::{
     Finding, FindingKind, Level, Metric, MetricKey, Safety, Series, Statistic, TargetKind, Unit,
 };
-use rig::{Measurement, TargetInfo};
+use rig::Measurement;
 use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Stop, Workload};
 
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ};
-use script::whole::{DEPTH, Whole};
-use script::{Common, MethodInfo, MetricInfo, Options, Result, Session};
+use script::whole::{DEPTH, FILE_BYTES, Whole};
+use script::{Common, MethodInfo, MetricInfo, Options, Result, ScratchUse, Session};
 
 /// Zones of the drive.
 const ZONES: u64 = 256;
@@ -36,6 +36,10 @@ pub(crate) const PARTS: [(Statistic, f64, f64); 3] = [
     (Statistic::LastTenth, 0.9, 1.0),
 ];
 
+/// What a file hides.
+const HIDDEN: &str = "the file system decides where on the drive its parts lie, and the rest of the \
+                      drive was not read";
+
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "zones",
@@ -44,13 +48,15 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             in ascending and then in shuffled order. Zones without data (all zeros, answered \
             without access to flash) are reported separately. A drive opened with --destroy is \
             then written once from end to end, which shows the effect of its history: the first \
-            third, the middle up to 90% and the last tenth.",
+            third, the middle up to 90% and the last tenth. In a directory, a scratch file is first \
+            written once and then read; a file is read like a drive.",
     safety: Safety::Destroys,
     seconds: SECONDS,
-    writes: "nothing; the whole drive once with --destroy",
+    writes: "nothing; the whole drive once with --destroy; in a directory one file, at most 100 GB",
+    scratch: ScratchUse::passes(1.0),
     ignores: &[Common::Replicates],
     primary: &[BOTH.name, "zones-{read,write}.{first-third,last-tenth}", SLOWEST.name],
-    metrics: &[&[BOTH, THIRDS, SLOWEST, DATA, UNMAPPED_SHARE, AGREEMENT]],
+    metrics: &[&[BOTH, THIRDS, SLOWEST, DATA, UNMAPPED_SHARE, AGREEMENT, FILE_BYTES]],
     run,
     answer: answer::answer,
     ..MethodInfo::EMPTY
@@ -91,6 +97,12 @@ fn profile_name(order: &str) -> String {
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let whole = Whole::unguarded(&INFO, session.target(), options)?;
+    session.note_file(&whole, HIDDEN);
+    // A scratch file has no content to read before it is written.
+    let is_scratch = session.target().target.kind == TargetKind::Directory;
+    if is_scratch {
+        write(session, &whole)?;
+    }
     let mut zones = vec![Zone::default(); ZONES as usize];
     for (name, stride) in ORDERS.into_iter().zip([1, STRIDE]) {
         let start_ns = session.elapsed_ns();
@@ -107,8 +119,15 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     for finding in unread(&zones).into_iter().chain(unwritten(&zones, &kind)) {
         session.note(finding);
     }
-    let Some(write) = write(&whole, session.target()) else { return Ok(()) };
-    let series = session.measure_over_time(&write, 0)?;
+    if session.target().allowed >= Safety::Destroys && !is_scratch {
+        write(session, &whole)?;
+    }
+    Ok(())
+}
+
+/// Writes everything once, from end to end.
+fn write(session: &mut Session<'_>, whole: &Whole) -> Result<()> {
+    let series = session.measure_over_time(&whole.pass(WRITE.name, Write, 4), 0)?;
     let rate = |from: f64, to: f64| series.rate_between(from * series.bytes(), to * series.bytes());
     put(session, WRITE, rate(0.0, 1.0));
     for (part, from, to) in PARTS {
@@ -239,11 +258,6 @@ fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
     w.stop.bytes = None;
     w.stop.time_ns = Stop::after_seconds(whole.seconds(EACH_SECONDS)).time_ns;
     w
-}
-
-/// One pass of writes, on a drive opened with `--destroy`.
-fn write(whole: &Whole, target: &TargetInfo) -> Option<Workload> {
-    (target.allowed >= Safety::Destroys).then(|| whole.pass(WRITE.name, Write, 4))
 }
 
 #[cfg(test)]

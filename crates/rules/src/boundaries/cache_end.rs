@@ -10,7 +10,14 @@ use crate::time_series::Fall;
 fn pass(celsius: Option<f64>, overwriting: Option<f64>) -> Sustained {
     let fall = Fall { bytes: 100e9, low: 90e9, high: 110e9, before: 5e9, after: 1e9, celsius };
     let average = Some(2e9);
-    Sustained { cache: Some(fall), conclusive: true, average, overwriting, hottest: celsius }
+    Sustained {
+        cache: Some(fall),
+        conclusive: true,
+        average,
+        overwriting,
+        hottest: celsius,
+        in_file: false,
+    }
 }
 
 #[test]

@@ -186,7 +186,8 @@ impl Planner {
 
     /// Plans a discard or a release of a region.
     fn give_back(&mut self, region: Region) -> Result<Prepared> {
-        if !self.info.discard && self.info.target.kind != TargetKind::Directory {
+        let is_file = matches!(self.info.target.kind, TargetKind::Directory | TargetKind::File);
+        if !self.info.discard && !is_file {
             return Err(RigError::Unsupported("discard".into()));
         }
         self.touched.give_back(region);

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use record::{
     Covers, Finding, FindingKind, IoErrors, LatencyProfile, Level, Metric, MetricInfo, MetricKey,
-    Plan, State, Statistic, TargetKind, Unit, Verdict, VerdictKind,
+    Plan, State, Statistic, Unit, Verdict, VerdictKind,
 };
 use rig::{
     Event, Issue, Job, Measurement, Performance, Preparation, Prepared, Rig, RigError, Stage,
@@ -415,11 +415,10 @@ impl<'a> Session<'a> {
         Ok(self.rig().measure(w)?)
     }
 
-    /// Marks the drive as used after writes, except to a scratch file: it reveals nothing about the
-    /// state of the drive around it.
+    /// Marks the drive as used after writes.
     fn mark_written(&mut self, writes: bool) {
-        if writes && self.target().target.kind != TargetKind::Directory {
-            self.out.state_after = State::Used;
+        if writes {
+            self.leave_in(State::Used);
         }
     }
 

@@ -1,15 +1,29 @@
 //! Preparation of a drive, with progress and a record of its state.
 
-use record::{Finding, FindingKind, Level, State};
+use record::{Finding, FindingKind, Level, State, TargetKind};
 use rig::{Measurement, Preparation, RigError, Stage};
+use workload::units::decimal;
 use workload::{Content, Region, Workload};
 
 use super::Session;
-use crate::whole::Whole;
+use crate::whole::{FILE_BYTES, Whole};
 use crate::{MethodError, Result};
 use rules::time_series::{BINS, TimeSeries};
 
 impl Session<'_> {
+    /// Publishes the size of a file in place of a drive, and notes what it hides, in words. Does
+    /// nothing on a drive.
+    pub fn note_file(&mut self, whole: &Whole, hidden: &str) {
+        if !whole.in_file {
+            return;
+        }
+        let filesystem = self.target().target.filesystem.as_ref();
+        let on = filesystem.map(|system| format!(" on {}", system.kind)).unwrap_or_default();
+        let text = format!("measured in a file of {}{on}: {hidden}", decimal(whole.bytes()));
+        self.note(Finding::new(FindingKind::MeasuredInFile, Level::Note, text));
+        self.put(FILE_BYTES, Some(whole.bytes() as f64));
+    }
+
     /// Discards a region. Returns false, with a note in the record, if the drive does not support
     /// discard; its state is then unchanged.
     pub fn discard(&mut self, whole: &Whole, name: &str, region: Region) -> Result<bool> {
@@ -22,12 +36,16 @@ impl Session<'_> {
         match result {
             Ok(_) => {
                 let is_everything = region == whole.everything;
-                self.out.state_after = if is_everything { State::Fresh } else { State::Trimmed };
+                self.leave_in(if is_everything { State::Fresh } else { State::Trimmed });
                 Ok(true)
             }
             Err(MethodError::Rig(RigError::Unsupported(_))) => {
-                let text = "the drive does not support discards: results named fresh are those of \
-                            the state in which the run found it";
+                let text = if whole.in_file {
+                    "the file system cannot free a part of a file: nothing was discarded"
+                } else {
+                    "the drive does not support discards: results named fresh are those of the \
+                     state in which the run found it"
+                };
                 self.note_once(Finding::new(FindingKind::NoDiscard, Level::Warn, text));
                 Ok(false)
             }
@@ -40,12 +58,20 @@ impl Session<'_> {
         self.step(name, 0);
         self.fills += 1;
         let seed = whole.test_region.seed.wrapping_sub(u64::from(self.fills));
-        self.out.state_after = State::Used;
+        self.leave_in(State::Used);
         self.apply(Preparation::Fill { region, content: Content::Random, seed })?;
         if region == whole.test_region.region() {
-            self.out.state_after = State::Filled;
+            self.leave_in(State::Filled);
         }
         Ok(())
+    }
+
+    /// Notes the state in which the target is left. A scratch file reveals nothing about the state
+    /// of the drive around it.
+    pub(super) fn leave_in(&mut self, state: State) {
+        if self.target().target.kind != TargetKind::Directory {
+            self.out.state_after = state;
+        }
     }
 
     /// Runs a long workload and stores its time series, reduced to a drawable size, even if it is

@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Loop, MIB, Mounted, Place, metric, or_skip, root, verdicts};
+use crate::common::{Loop, MIB, Mounted, Place, metric, or_skip, root, verdicts, warnings};
 
 const BYTES: u64 = 64 * MIB;
 
@@ -98,9 +98,58 @@ fn in_a_directory_each_ends_with_an_answer_and_leaves_nothing() {
             assert_eq!(metric(&record, "fake-capacity"), None);
         }
     }
-    for method in ["geometry", "cluster"] {
-        place.ssdyno(&["run", ".", "-m", method]).refuses(3, "needs a whole drive");
+    place.ssdyno(&["run", ".", "-m", "geometry"]).refuses(3, "needs a whole drive");
+}
+
+/// Methods that take a file in place of a drive, each with options to shorten it.
+const IN_FILES: [(&str, &[&str]); 6] = [
+    ("sustain", &[]),
+    ("states", &["--time", "90s"]),
+    ("zones", &["--time", "2s"]),
+    ("align", &["--time", "3s"]),
+    ("heat", &["--time", "9s"]),
+    ("cluster", &[]),
+];
+
+#[test]
+fn in_a_directory_a_file_takes_the_place_of_the_drive_and_nothing_is_left() {
+    let place = Place::new();
+    for (method, more) in IN_FILES {
+        let record = run(&place, ".", method, &[more, &["--size", "32MiB"]].concat());
+        assert_eq!(place.left_behind(), Vec::<String>::new(), "{method}");
+        assert_eq!(metric(&record, "file-bytes"), Some(32.0 * MIB as f64), "{method}");
+        let warnings = warnings(&record);
+        assert!(warnings.contains(&"measured-in-file"), "{method}: {warnings:?}");
     }
+    let existing = place.text("existing");
+    fs::write(&existing, vec![1; 32 << 20]).expect("a file");
+    place.ssdyno(&["run", &existing, "-m", "sustain"]).refuses(3, "its size in bytes");
+    let away = format!("--destroy={}", 32 * MIB);
+    run(&place, &existing, "sustain", &[&away]);
+}
+
+/// The largest answer that a file system allows: at least what fits beside what stays free.
+#[test]
+fn on_a_nearly_full_file_system_sustain_says_at_least_and_in_memory_nothing() {
+    or_skip!(root());
+    let place = Place::new();
+    let device = or_skip!(Loop::new(4 * BYTES, "mkfs.ext4 -q -m 0", &[]));
+    let mounted = or_skip!(Mounted::new(&[&device.path]));
+    // 40 MiB more than what stays free.
+    let free = rustix::fs::statvfs(mounted.text()).map(|s| s.f_bavail * s.f_frsize);
+    let others = free.expect("mounted") - 104 * MIB;
+    fs::write(format!("{}/others", mounted.text()), vec![1; others as usize]).expect("room");
+    let words = ["run", mounted.text(), "-m", "sustain"];
+    place.ssdyno(&[&words[..], &["--size", "48MiB"]].concat()).refuses(3, "must stay free");
+    let record = run(&place, mounted.text(), "sustain", &[]);
+    let bytes = metric(&record, "file-bytes").expect("in a file");
+    assert!((30.0..=40.0).contains(&(bytes / MIB as f64)), "{bytes}");
+    let headline = record["answer"]["headline"].as_str().expect("an answer").to_string();
+    assert!(headline.starts_with("At least ") || headline.contains("may end later"), "{headline}");
+    let left: Vec<_> = fs::read_dir(mounted.text()).expect("a directory").flatten().collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    let memory = or_skip!(Mounted::new(&["-t", "tmpfs", "-o", "size=256m", "tmpfs"]));
+    place.ssdyno(&["run", memory.text(), "-m", "sustain"]).refuses(3, "is in memory");
 }
 
 #[test]

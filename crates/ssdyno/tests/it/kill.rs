@@ -16,8 +16,9 @@ const SIGTERM: i32 = 15;
 const KILLS: u64 = 50;
 
 /// Commands that are killed. fio keeps its file, as it does itself.
-const KILLED: [&str; 3] = [
+const KILLED: [&str; 4] = [
     "run . --time 30s --size 8MiB",
+    "run . -m align --time 30s --size 8MiB",
     "io . --rw randrw --size 8MiB --time 30s",
     "fio --name=a --size=8M --rw=randrw --directory=. --time_based --runtime=30",
 ];

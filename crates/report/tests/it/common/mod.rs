@@ -472,6 +472,7 @@ pub fn empty() -> Run {
                 options: Some("rw,relatime".into()),
                 bytes: Some(983_349_346_304),
                 free_bytes: Some(612_032_839_680),
+                unit_bytes: Some(4096),
             }),
             direct: Some(true),
         },
