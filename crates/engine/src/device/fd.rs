@@ -13,7 +13,7 @@ use rig::{BackendKind, Erase, Released, TargetInfo};
 use workload::{Caching, Calls, Region, Workload};
 
 use super::freed::{self, FoundBlocks};
-use super::{Able, Device, DeviceError, Handles, IoAsk, UseBackend, arena, serialized, space};
+use super::{Able, Device, Handles, IoAsk, UseBackend, arena, serialized, space};
 use crate::backend::{Aio, ByBytes, Files, Mmap, Null, Psync, Uring, discard};
 use crate::clock::Clock;
 use crate::priority::SlotPriorities;
@@ -200,7 +200,7 @@ impl Device for FdDevice {
 
     fn free(&self, region: Region) -> Able<Released> {
         let file = self.direct()?;
-        let blocks = FoundBlocks::find(file, region, &self.below).map_err(DeviceError::Absent)?;
+        let blocks = FoundBlocks::find(file, region, &self.below)?;
         let trimmed_bytes = freed::free(file, region)?;
         Ok(Released { trimmed_bytes, ..blocks.look_again()? })
     }

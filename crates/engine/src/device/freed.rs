@@ -9,10 +9,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use drive::DriveError;
 use rig::Released;
 use rustix::fs::{FallocateFlags, fallocate};
 use workload::Region;
 
+use super::{Able, DeviceError};
 use crate::release::{Look, STRETCH, STRETCHES, Stretch, look};
 use crate::sys::file::{Piece, pieces, trim_free};
 
@@ -25,25 +27,24 @@ pub(super) struct FoundBlocks {
 
 impl FoundBlocks {
     /// Locates the blocks of a region of `file` on `device`. `file` bypasses the cache. The error
-    /// text gives the reason for a failure.
-    pub(super) fn find(file: &File, region: Region, device: &Path) -> Result<FoundBlocks, String> {
-        file.sync_data().map_err(|e| format!("the file cannot be flushed: {e}"))?;
+    /// text gives the reason for a failure; missing rights are a refusal.
+    pub(super) fn find(file: &File, region: Region, device: &Path) -> Able<FoundBlocks> {
+        file.sync_data().map_err(|e| absent(format!("the file cannot be flushed: {e}")))?;
         let extents = pieces(file, region.start, region.bytes)
-            .map_err(|e| format!("the file system does not report where its blocks are: {e}"))?;
+            .map_err(|_| absent("the file system hides where its blocks are".into()))?;
         if extents.is_empty() || extents.iter().any(|piece| !piece.plain) {
-            return Err("the device does not store the file's blocks unchanged".into());
+            return Err(absent("the drive does not store the file's blocks unchanged".into()));
         }
         let (logical, places) = stretches(&extents);
         let mut options = OpenOptions::new();
         let raw = options.read(true).custom_flags(libc::O_DIRECT).open(device);
         let name = device.display();
-        let unread = |e| format!("{name} cannot be read directly: {e}");
-        let raw = raw.map_err(unread)?;
-        let before = look(exactly(&raw), &places).map_err(unread)?;
-        let content =
-            look(exactly(file), &logical).map_err(|e| format!("the file cannot be read: {e}"))?;
+        let raw = raw.map_err(|e| unread(device, &e))?;
+        let before = look(exactly(&raw), &places).map_err(|e| unread(device, &e))?;
+        let content = look(exactly(file), &logical)
+            .map_err(|e| absent(format!("the file cannot be read: {e}")))?;
         if before != content {
-            return Err(format!("the blocks on {name} differ from the file's content"));
+            return Err(absent(format!("the blocks on {name} differ from the file's content")));
         }
         Ok(FoundBlocks { device: raw, places, before })
     }
@@ -52,6 +53,20 @@ impl FoundBlocks {
     pub(super) fn look_again(&self) -> io::Result<Released> {
         Ok(self.before.until(&look(exactly(&self.device), &self.places)?))
     }
+}
+
+fn absent(why: String) -> DeviceError {
+    DeviceError::Absent(why)
+}
+
+/// The blocks cannot be read on the device below the file system.
+fn unread(device: &Path, error: &io::Error) -> DeviceError {
+    let name = device.display();
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        let text = format!("only root can read {name}");
+        return DeviceError::Drive(DriveError::Refused { text, hint: None });
+    }
+    absent(format!("{name} cannot be read directly: {error}"))
 }
 
 /// The first stretches of the pieces: their places in the file and on the device.

@@ -7,7 +7,7 @@ use workload::{Region, Workload};
 use super::Machine;
 use crate::admit;
 use crate::borrowed::Target;
-use crate::device::device_error;
+use crate::device::{DeviceError, device_error};
 use crate::failure::io_error;
 use crate::prepare::{Prepare, Restored};
 use crate::release;
@@ -101,7 +101,10 @@ impl Prepare for Machine {
         }
         if self.info.target.kind != TargetKind::Device {
             let freed = self.device.free(region);
-            return freed.map_err(|e| device_error(&self.info, "reading blocks", e));
+            return freed.map_err(|e| match e {
+                DeviceError::Absent(why) => RigError::Unsupported(why),
+                other => device_error(&self.info, "reading blocks", other),
+            });
         }
         let places = release::places(region);
         let before = self.look(&places)?;

@@ -1,7 +1,7 @@
 //! The answer of `trim`: what a discard does to reads and later writes.
 
 use super::{KEPT, RATIO, READS, WRITES, ZEROS};
-use record::{Answer, Better, Chart, MetricInfo, Unit, VerdictKind};
+use record::{Answer, Better, Chart, FindingKind, MetricInfo, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::{Draft, times};
 
@@ -26,8 +26,21 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (_, true) if zeros.is_none() && reads.is_none() => "TRIM is refused",
         (_, true) => "TRIM is accepted and does nothing",
         _ if out.metrics.is_empty() && out.verdicts.is_empty() => return None,
-        _ => "Whether TRIM works could not be determined",
+        _ => "Whether TRIM works is unknown",
     };
+    let undecided = !works && !refused;
+    let unread = out.warnings.iter().find(|f| f.kind == FindingKind::BlocksNotRead && undecided);
+    let kept = draft.value(KEPT).is_some_and(|share| share == 1.0);
+    let remedy = unread.and_then(|finding| finding.advice.as_deref());
+    let because = unread.map(|finding| {
+        let in_short = format!(": {}; {} would tell.", finding.text, remedy.unwrap_or("a drive"));
+        [in_short, format!(": {}.", finding.text)]
+    });
+    let because = because.into_iter().flatten();
+    let remedy = remedy.map(|remedy| format!("What would tell: {remedy}.")).unwrap_or_default();
+    let still = ": the freed blocks still had their content, as on some drives that trim.";
+    let because = because.chain((undecided && kept).then(|| still.to_string()));
+
     let effects = [
         writes
             .filter(|r| *r > 1.0 + SAME)
@@ -58,5 +71,6 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(pairs("Random writes, used and restored", WRITES, writes))
         .chart(pairs("Random reads of data and of discarded blocks", READS, reads))
         .chart(blocks)
-        .say(sentence, continuations)
+        .rest(remedy, None)
+        .say(sentence, continuations.chain(because))
 }

@@ -8,7 +8,7 @@
 
 mod answer;
 
-use record::{Safety, TargetKind, Unit};
+use record::{Finding, FindingKind, Level, Safety, TargetKind, Unit};
 use rig::{Preparation, Released, RigError, TargetInfo};
 use workload::{Content, Mix, Region, Workload};
 
@@ -196,12 +196,26 @@ fn release(session: &mut Session<'_>, region: Region) -> Result<()> {
     match session.prepare("release", Preparation::Release { region }) {
         Ok(prepared) => put_released(session, prepared.released.filter(looked)),
         Err(MethodError::Rig(RigError::Unsupported(why))) => {
-            session.checks_mut().update(|trim: &mut Trim| trim.unseen = Some(why));
+            unseen(session, why, "a test of the whole drive, with --destroy");
+        }
+        Err(MethodError::Rig(RigError::Refused(why))) if is_scratch(session.target()) => {
+            unseen(session, why, "sudo");
         }
         Err(error) => return Err(error),
     }
     session.checkpoint();
     Ok(())
+}
+
+/// Records why the blocks were not read, and what would read them.
+fn unseen(session: &mut Session<'_>, why: String, remedy: &str) {
+    let finding = Finding::new(FindingKind::BlocksNotRead, Level::Warn, why.clone());
+    session.note(finding.advise(remedy));
+    session.checks_mut().update(|trim: &mut Trim| trim.unseen = Some(why));
+}
+
+fn is_scratch(target: &TargetInfo) -> bool {
+    target.target.kind == TargetKind::Directory
 }
 
 fn put_released(session: &mut Session<'_>, released: Option<Released>) {
