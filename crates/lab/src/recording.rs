@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use record::{
     Answer, Environment, Finding, FindingKind, Health, Level, PartOf, Plan, Run, Safety, Stamp,
-    State, Target, Unit,
+    State, Target, TargetKind, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
 use rules::Neighbour;
@@ -262,7 +262,9 @@ impl Recording {
         // The stamp must cover the findings about the machine and the end of the run, which the
         // method does not see.
         let stamp = Stamp::of_run(&self.run);
-        self.run.answer = outcome.answer.clone().map(|answer| Answer { stamp, ..answer });
+        let is_virtual = self.run.target.kind == TargetKind::Virtual;
+        let answer = outcome.answer.clone();
+        self.run.answer = answer.map(|answer| Answer { stamp, is_virtual, ..answer });
     }
 
     fn keep(&mut self) {

@@ -26,6 +26,9 @@ pub struct Answer {
     pub loss: Option<Loss>,
     /// How far the numbers can be trusted.
     pub stamp: Stamp,
+    /// Whether they are those of a virtual drive: predictions, whatever the stamp.
+    #[serde(default, rename = "virtual", skip_serializing_if = "std::ops::Not::not")]
+    pub is_virtual: bool,
     /// The main numbers, at most six.
     #[serde(default)]
     pub tiles: Vec<Tile>,
@@ -49,6 +52,7 @@ impl Answer {
             rest: String::new(),
             loss: None,
             stamp,
+            is_virtual: false,
             tiles: Vec::new(),
             charts: Vec::new(),
             limits: Vec::new(),

@@ -5,9 +5,9 @@
 //! is placed by counting characters, assuming the widest of the common sans-serif fonts.
 
 use maud::{Markup, html as markup};
-use record::{Level, Run, TargetKind, Tile, Unit};
+use record::{Run, TargetKind, Tile, Unit};
 
-use crate::facts;
+use crate::facts::{self, StampTone};
 use crate::quantity;
 use crate::style::wrap;
 
@@ -182,8 +182,7 @@ fn subject(run: &Run) -> (String, String) {
     let model = run.target.drive.as_ref().and_then(facts::model);
     let simulated = run.target.kind == TargetKind::Virtual;
     let name = match (model, simulated) {
-        (Some(model), true) => format!("{model} (virtual drive)"),
-        (Some(model), false) => model,
+        (Some(model), _) => facts::marked(model, run),
         (None, true) => "a virtual drive".to_string(),
         (None, false) => "unknown drive".to_string(),
     };
@@ -211,15 +210,16 @@ fn by(run: &Run) -> String {
 }
 
 fn stamp(run: &Run) -> (&'static str, String) {
-    let Some(stamp) = run.answer.as_ref().map(|answer| &answer.stamp) else {
+    let Some((tone, stamp)) = facts::stamp(run) else {
         return (DIM, String::new());
     };
-    let tone = match stamp.level() {
-        Level::Note => "#1a6b3c",
-        Level::Warn => "#8a5a00",
-        Level::Bad | Level::Other(_) => "#b3261e",
+    let ink = match tone {
+        StampTone::Predicted => "#1f5fa8",
+        StampTone::Good => "#1a6b3c",
+        StampTone::Warn => "#8a5a00",
+        StampTone::Bad => "#b3261e",
     };
-    (tone, facts::stamp(stamp))
+    (ink, stamp)
 }
 
 /// Number of tiles per row, chosen so that no row has a single tile.

@@ -238,7 +238,7 @@ pub(crate) fn next_time(run: &Run) -> Option<String> {
     grounds.map(|grounds| format!("next time ({grounds})"))
 }
 
-/// How far the numbers can be trusted, in words.
+/// What a finding says about the run as a whole, in place of the usual words.
 fn verdict_of_stamp(kind: &FindingKind) -> Option<&'static str> {
     match kind {
         FindingKind::RunFailed => Some("no result, the run failed"),
@@ -249,19 +249,49 @@ fn verdict_of_stamp(kind: &FindingKind) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn stamp(stamp: &Stamp) -> String {
+/// How far the numbers of a run can be trusted: the tone in which it is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StampTone {
+    /// Of a virtual drive without reservations: it was not measured.
+    Predicted,
+    Good,
+    Warn,
+    Bad,
+}
+
+/// The stamp of a run's answer, with its tone; `None` without an answer.
+pub(crate) fn stamp(run: &Run) -> Option<(StampTone, String)> {
+    let stamp = &run.answer.as_ref()?.stamp;
+    let simulated = is_virtual(run);
+    let tone = match stamp.level() {
+        Level::Note if simulated => StampTone::Predicted,
+        Level::Note => StampTone::Good,
+        Level::Warn => StampTone::Warn,
+        Level::Bad | Level::Other(_) => StampTone::Bad,
+    };
+    let verdict = if simulated { "predicted" } else { "believable" };
+    Some((tone, stamp_words(stamp, verdict)))
+}
+
+/// Whether the target is a virtual drive.
+pub(crate) fn is_virtual(run: &Run) -> bool {
+    run.target.kind == TargetKind::Virtual
+}
+
+/// The name of a drive, marked if it is virtual.
+pub(crate) fn marked(name: String, run: &Run) -> String {
+    if is_virtual(run) { format!("{name} (virtual drive)") } else { name }
+}
+
+fn stamp_words(stamp: &Stamp, good: &str) -> String {
     match stamp {
-        Stamp::Believable => "believable".into(),
+        Stamp::Believable => good.into(),
         Stamp::Reservations(kinds) => {
-            let verdict = kinds.iter().find_map(verdict_of_stamp);
-            let verdict = verdict.unwrap_or("believable with reservations");
+            let verdict = kinds.iter().find_map(verdict_of_stamp).map(String::from);
+            let verdict = verdict.unwrap_or_else(|| format!("{good} with reservations"));
             let further = kinds.iter().filter(|kind| verdict_of_stamp(kind).is_none());
             let names: Vec<&str> = further.map(FindingKind::phrase).collect();
-            if names.is_empty() {
-                verdict.into()
-            } else {
-                format!("{verdict}: {}", names.join(", "))
-            }
+            if names.is_empty() { verdict } else { format!("{verdict}: {}", names.join(", ")) }
         }
         Stamp::NotTheDrive(kind) => format!("not the drive: {}", kind.phrase()),
         Stamp::Other(_) if stamp.name().is_empty() => "unknown to this version".into(),

@@ -21,7 +21,7 @@ pub fn markdown(run: &Run) -> String {
     let title = format!("### ssdyno {}: {name}, {}\n\n", escape(&run.method), facts::when(run));
     let mut text = title;
     if let Some(answer) = &run.answer {
-        let stamp = facts::stamp(&answer.stamp);
+        let stamp = facts::stamp(run).map(|(_, words)| words).unwrap_or_default();
         text.push_str(&format!("**{}** {}\n\n", escape(&answer.headline), escape(&stamp)));
         if !answer.rest.is_empty() {
             text.push_str(&format!("{}\n\n", escape(&answer.rest)));

@@ -75,6 +75,8 @@ pub enum Ink {
     Strong,
     /// All is well.
     Good,
+    /// Not measured, but predicted by a virtual drive.
+    Predicted,
     /// Needs caution.
     Warn,
     /// An error.
@@ -88,6 +90,7 @@ impl Ink {
             Ink::Dim => Some("2"),
             Ink::Strong => Some("1"),
             Ink::Good => Some("32"),
+            Ink::Predicted => Some("36"),
             Ink::Warn => Some("33"),
             Ink::Bad => Some("1;31"),
         }

@@ -39,7 +39,8 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 /// The run as a page. Fails only if the record contains a value that JSON cannot represent.
 pub fn html(run: &Run) -> serde_json::Result<String> {
     let record = embedded(&serde_json::to_string(run)?);
-    let title = format!("{} {}, {}", facts::run_name(run), run.method, summary::subject(run));
+    let subject = facts::marked(summary::subject(run), run);
+    let title = format!("{} {}, {subject}", facts::run_name(run), run.method);
     let page = markup! {
         (DOCTYPE)
         html lang="en" {

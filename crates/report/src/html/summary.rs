@@ -5,10 +5,10 @@
 //! metrics.
 
 use maud::{Markup, html as markup};
-use record::{Answer, LatencyKind, Level, Metric, MetricKey, Order, Run, Stamp, Statistic};
+use record::{Answer, LatencyKind, Level, Metric, MetricKey, Order, Run, Statistic};
 
 use crate::describe;
-use crate::facts;
+use crate::facts::{self, StampTone};
 use crate::grid::Grid;
 use crate::names::DIRECTIONS;
 use crate::quantity;
@@ -28,12 +28,12 @@ pub(super) fn summary(run: &Run) -> Markup {
     let (tone, sentence) = verdict(run);
     markup! {
         section.summary {
-            h1 { (subject(run)) }
+            h1 { (facts::marked(subject(run), run)) }
             p.verdict.(tone) { (sentence) }
             @if let Some(rest) = rest(run) { p.rest { (rest) } }
             p.status {
-                @if let Some(answer) = &run.answer {
-                    span.(stamp_tone(&answer.stamp)) { (facts::stamp(&answer.stamp)) }
+                @if let Some((tone, stamp)) = facts::stamp(run) {
+                    span.(class(tone)) { (stamp) }
                 }
                 span.(if run.complete && run.origin.is_none() { "good" } else { "warn" }) { (facts::ending(run)) }
                 @for count in doubt_counts(run) { a href="#distrust" { (count) } }
@@ -86,11 +86,12 @@ fn verdict(run: &Run) -> (&'static str, String) {
     ("plain", concluded.or(description).unwrap_or_else(|| nothing.to_string()))
 }
 
-fn stamp_tone(stamp: &Stamp) -> &'static str {
-    match stamp.level() {
-        Level::Note => "good",
-        Level::Warn => "warn",
-        Level::Bad | Level::Other(_) => "bad",
+fn class(tone: StampTone) -> &'static str {
+    match tone {
+        StampTone::Predicted => "predicted",
+        StampTone::Good => "good",
+        StampTone::Warn => "warn",
+        StampTone::Bad => "bad",
     }
 }
 

@@ -7,7 +7,7 @@ use workload::units::latency;
 
 use super::tables::roomy;
 use super::{advice, distrust, footer, io, page::Page, stamp_ink};
-use crate::facts;
+use crate::facts::{self, StampTone};
 use crate::grid::{Grid, GridRow};
 use crate::names::{DIRECTIONS, distinct};
 use crate::peers;
@@ -37,14 +37,17 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     if !answer.rest.is_empty() {
         page.plain(Ink::Plain, &answer.rest);
     }
-    let sign = match answer.stamp.level() {
-        Level::Note => "OK",
-        Level::Warn => "!",
-        Level::Bad | Level::Other(_) => "!!",
-    };
-    let stamp = [Some(format!("{sign}  {}", facts::stamp(&answer.stamp))), grounds(run)];
-    let stamp: Vec<String> = stamp.into_iter().flatten().collect();
-    page.plain(stamp_ink(&answer.stamp), &stamp.join("; "));
+    if let Some((tone, stamp)) = facts::stamp(run) {
+        let sign = match tone {
+            StampTone::Predicted => "~",
+            StampTone::Good => "OK",
+            StampTone::Warn => "!",
+            StampTone::Bad => "!!",
+        };
+        let stamp = [Some(format!("{sign}  {stamp}")), grounds(run)];
+        let stamp: Vec<String> = stamp.into_iter().flatten().collect();
+        page.plain(stamp_ink(tone), &stamp.join("; "));
+    }
     page.blank();
     let grid = Grid::new(run);
     if run.metrics.is_empty() && run.latencies.is_empty() {

@@ -9,10 +9,10 @@ mod io;
 mod page;
 mod tables;
 
-use record::{Column, Level, Run, Series, Stamp, Unit, VerdictKind};
+use record::{Column, Level, Run, Series, Unit, VerdictKind};
 use workload::units::span;
 
-use crate::facts::{self, Doubt};
+use crate::facts::{self, Doubt, StampTone};
 use crate::grid::Grid;
 use crate::names::{DIRECTIONS, is_direction};
 use crate::quantity;
@@ -61,9 +61,11 @@ fn in_full(run: &Run, style: &Style, leave_out: impl Fn(&Grid<'_>) -> usize) -> 
         if !answer.rest.is_empty() {
             page.labelled("", Ink::Plain, &answer.rest);
         }
-        let stamp = [Some(facts::stamp(&answer.stamp)), facts::next_time(run)];
-        let stamp: Vec<String> = stamp.into_iter().flatten().collect();
-        page.labelled("stamp", stamp_ink(&answer.stamp), &stamp.join("; "));
+    }
+    if let Some((tone, stamp)) = facts::stamp(run) {
+        let stamp: Vec<String> =
+            [Some(stamp), facts::next_time(run)].into_iter().flatten().collect();
+        page.labelled("stamp", stamp_ink(tone), &stamp.join("; "));
     }
     page.blank();
     let mut left_out = 0;
@@ -109,11 +111,12 @@ fn header(page: &mut Page, run: &Run) {
     page.items("wear", &wear::line(run));
 }
 
-fn stamp_ink(stamp: &Stamp) -> Ink {
-    match stamp.level() {
-        Level::Note => Ink::Good,
-        Level::Warn => Ink::Warn,
-        Level::Bad | Level::Other(_) => Ink::Bad,
+fn stamp_ink(tone: StampTone) -> Ink {
+    match tone {
+        StampTone::Predicted => Ink::Predicted,
+        StampTone::Good => Ink::Good,
+        StampTone::Warn => Ink::Warn,
+        StampTone::Bad => Ink::Bad,
     }
 }
 
