@@ -62,7 +62,8 @@ fn absent(why: String) -> DeviceError {
 /// The blocks cannot be read on the device below the file system.
 fn unread(device: &Path, error: &io::Error) -> DeviceError {
     let name = device.display();
-    if error.kind() == io::ErrorKind::PermissionDenied {
+    let is_root = rustix::process::geteuid().is_root();
+    if error.kind() == io::ErrorKind::PermissionDenied && !is_root {
         let text = format!("only root can read {name}");
         return DeviceError::Drive(DriveError::Refused { text, hint: None });
     }

@@ -1,7 +1,7 @@
 //! The answer of `trim`: what a discard does to reads and later writes.
 
 use super::{KEPT, RATIO, READS, WRITES, ZEROS};
-use record::{Answer, Better, Chart, FindingKind, MetricInfo, Unit, VerdictKind};
+use record::{Answer, Better, Chart, FindingKind, HEADLINE_MAX, MetricInfo, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::{Draft, times};
 
@@ -32,12 +32,14 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let unread = out.warnings.iter().find(|f| f.kind == FindingKind::BlocksNotRead && undecided);
     let kept = draft.value(KEPT).is_some_and(|share| share == 1.0);
     let remedy = unread.and_then(|finding| finding.advice.as_deref());
-    let because = unread.map(|finding| {
-        let in_short = format!(": {}; {} would tell.", finding.text, remedy.unwrap_or("a drive"));
-        [in_short, format!(": {}.", finding.text)]
-    });
-    let because = because.into_iter().flatten();
-    let remedy = remedy.map(|remedy| format!("What would tell: {remedy}.")).unwrap_or_default();
+    let because = unread.map(|finding| format!(": {}", finding.text));
+    let remedied =
+        because.iter().zip(remedy).map(|(why, what)| format!("{why}; {what} would tell."));
+    let remedied: Option<String> =
+        remedied.into_iter().find(|more| sentence.len() + more.len() <= HEADLINE_MAX);
+    let rest =
+        remedy.filter(|_| remedied.is_none()).map(|what| format!("What would tell: {what}."));
+    let because = remedied.into_iter().chain(because.map(|why| why + "."));
     let still = ": the freed blocks still had their content, as on some drives that trim.";
     let because = because.chain((undecided && kept).then(|| still.to_string()));
 
@@ -71,6 +73,6 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(pairs("Random writes, used and restored", WRITES, writes))
         .chart(pairs("Random reads of data and of discarded blocks", READS, reads))
         .chart(blocks)
-        .rest(remedy, None)
+        .rest(rest.unwrap_or_default(), None)
         .say(sentence, continuations.chain(because))
 }
