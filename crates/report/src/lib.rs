@@ -39,7 +39,7 @@ pub use markdown::markdown;
 pub use quantity::show as quantity;
 pub use spark::sparkline;
 pub use style::{Ink, Style, wrap};
-pub use terminal::{grid_so_far, terminal, terminal_in_full};
+pub use terminal::{grid_so_far, terminal, terminal_grid, terminal_in_full};
 
 /// The run as JSON, on one line or indented; without a final line break. `docs/record.schema.json`
 /// describes it. Fails only if the record contains a value that JSON cannot represent.

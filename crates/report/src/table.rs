@@ -5,7 +5,7 @@
 //! line; no other column is truncated. Widths count characters, not terminal cells: a CJK name
 //! shifts its row.
 
-use crate::style::{Ink, Style};
+use crate::style::{Ink, Style, wrap};
 
 /// Minimum width of the elastic column.
 const ELASTIC_MIN: usize = 4;
@@ -82,13 +82,14 @@ pub struct Table {
     rows: Vec<Vec<TableCell>>,
     gap: usize,
     elastic: usize,
+    wraps: bool,
 }
 
 impl Table {
     /// Creates a table with these columns, separated by two blanks.
     pub fn new(columns: &[Align]) -> Table {
         let elastic = columns.len().saturating_sub(1);
-        Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic }
+        Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic, wraps: false }
     }
 
     /// Adds a column on the right, which becomes the elastic one. Rows keep their cells.
@@ -110,6 +111,13 @@ impl Table {
     #[must_use]
     pub fn elastic(mut self, column: usize) -> Table {
         self.elastic = column;
+        self
+    }
+
+    /// Continues the text of the last column below if the table is too wide, instead of truncating.
+    #[must_use]
+    pub fn wrapping(mut self) -> Table {
+        (self.elastic, self.wraps) = (self.columns.len().saturating_sub(1), true);
         self
     }
 
@@ -174,7 +182,24 @@ impl Table {
     pub fn render(&self, style: &Style) -> String {
         let mut widths = self.widths();
         self.narrow(&mut widths, style.columns());
-        self.rows.iter().map(|row| self.render_row(row, &widths, style)).collect()
+        let lines = self.rows.iter().flat_map(|row| self.wrapped(row, &widths));
+        lines.map(|row| self.render_row(&row, &widths, style)).collect()
+    }
+
+    /// The lines of a row: more than one only if its last cell continues below.
+    fn wrapped(&self, row: &[TableCell], widths: &[usize]) -> Vec<Vec<TableCell>> {
+        let width = widths.get(self.elastic).copied().unwrap_or_default();
+        let last = row.get(self.elastic).filter(|cell| self.wraps && cell.width() > width);
+        let Some(last) = last else { return vec![row.to_vec()] };
+        let lines = wrap(&last.text, width).into_iter().enumerate().map(|(number, text)| {
+            let mut cells = row.to_vec();
+            if number > 0 {
+                cells.iter_mut().for_each(|cell| cell.text.clear());
+            }
+            cells[self.elastic].text = text;
+            cells
+        });
+        lines.collect()
     }
 
     /// Narrows the elastic column.
@@ -238,6 +263,20 @@ mod tests {
         table.row(["sda", "1.00 TB", "a disk with a long description"]);
         table.row(["nvme0n1", "", "x"]);
         table
+    }
+
+    #[test]
+    fn a_wrapping_table_continues_its_last_column_between_words() {
+        let style = Style { colour: false, width: 24, unicode: true };
+        let mut table = Table::new(&[Align::Left, Align::Left]).wrapping();
+        table.row(["sustain", "how long does it last"]);
+        table.row(["fake", "is it real"]);
+        assert_eq!(
+            table.render(&style),
+            "sustain  how long does\n         it last\nfake     is it real\n"
+        );
+        let wide = Style { width: 40, ..style };
+        assert_eq!(table.render(&wide).lines().count(), 2);
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub(super) fn so_far(run: &Run, style: &Style) -> Option<String> {
 }
 
 /// The run and its drive, one line each if there is room.
-fn header(page: &mut Page, run: &Run) {
+pub(super) fn header(page: &mut Page, run: &Run) {
     let ink = if run.complete && run.origin.is_none() { Ink::Plain } else { Ink::Warn };
     page.title(&[
         (Ink::Strong, facts::run_name(run)),
@@ -184,8 +184,23 @@ fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
             }
         }
         table.row(line);
+        if sides.iter().any(|side| row.side(*side).rate.is_some_and(|m| m.unit == Unit::Iops)) {
+            table.row(in_bytes(row, &sides, wide));
+        }
     }
     table
+}
+
+/// The rates of a row in MB/s, below those in IOPS.
+fn in_bytes(row: &GridRow<'_>, sides: &[OpKind], wide: bool) -> Vec<TableCell> {
+    let mut line = vec![TableCell::dim("")];
+    for side in sides {
+        let rate = row.side(*side).rate.and_then(|metric| row.bytes_per_s(metric));
+        let rate = rate.map(|rate| quantity::show(Unit::BytesPerSecond, rate));
+        line.push(TableCell::dim(rate.unwrap_or_default()));
+        line.extend(wide.then(|| TableCell::dim("")));
+    }
+    line
 }
 
 /// `7090 MB/s`, `188k IOPS`; without a value `unmeasured`.

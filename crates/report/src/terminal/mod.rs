@@ -46,6 +46,20 @@ pub fn grid_so_far(run: &Run, style: &Style) -> Option<String> {
     brief::so_far(run, style)
 }
 
+/// The rates of a run with a grid, each in MB/s and in operations per second; `None` without one.
+pub fn terminal_grid(run: &Run, style: &Style) -> Option<String> {
+    let grid = Grid::new(run);
+    let has_rates = grid.rows.iter().any(|row| row.has_rate());
+    has_rates.then(|| {
+        let mut page = Page::new(style);
+        brief::header(&mut page, run);
+        page.blank();
+        let table = tables::roomy(style, |roomy| tables::rates(&grid, style, roomy));
+        page.block(&table.render(style));
+        page.finish()
+    })
+}
+
 /// The run as text with all values of the grid, time series, conclusions, doubts and the machine.
 pub fn terminal_in_full(run: &Run, style: &Style) -> String {
     in_full(run, style, |_| 0)

@@ -45,7 +45,7 @@ pub(super) fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
 }
 
 /// Workloads down; MB/s, IOPS and the interval of each direction across.
-fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
+pub(super) fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_rate()).collect();
     // A mix measured as a whole is in the columns of reads.
     let has_mix = rows.iter().any(|row| row.both.is_some());

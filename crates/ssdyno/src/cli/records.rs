@@ -53,6 +53,9 @@ pub struct ShowArgs {
     /// Write a card for a forum or a review, as .svg or .png
     #[arg(long, value_name = "FILE", conflicts_with_all = ["html", "open", "json", "markdown", "csv", "series"])]
     pub card: Option<PathBuf>,
+    /// Sequential and random rates only, in MB/s and IOPS
+    #[arg(long, conflicts_with_all = ["json", "markdown", "csv", "html", "card", "series", "verbose"])]
+    pub grid: bool,
     /// All values, conclusions with their evidence, time series, the machine
     #[arg(long, short, conflicts_with_all = ["json", "markdown", "csv", "html", "card"])]
     pub verbose: bool,

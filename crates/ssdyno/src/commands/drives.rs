@@ -126,7 +126,7 @@ fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
             "figures": figures,
         }));
     }
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]).wrapping();
     table.heading(["figure", "value", "from", "source"]);
     figures.iter().for_each(|figure| table.row(row(figure)));
     let title = style.paint(Ink::Strong, &format!("{name}   {model}"));

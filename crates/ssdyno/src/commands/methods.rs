@@ -25,7 +25,7 @@ pub fn run(args: &MethodsArgs) -> Result {
 }
 
 fn table(methods: &[&MethodInfo]) -> String {
-    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Left]);
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Left]).wrapping();
     table.heading(["method", "safety", "time", "question"]);
     for info in methods {
         table.row([

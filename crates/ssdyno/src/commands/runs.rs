@@ -126,12 +126,20 @@ pub fn show(args: &ShowArgs) -> Result {
         report::csv(&run)
     } else if args.series {
         report::csv_series(&run)
+    } else if args.grid {
+        report::terminal_grid(&run, &screen::style()).ok_or_else(|| without_grid(&run))?
     } else if args.verbose {
         report::terminal_in_full(&run, &screen::style())
     } else {
         report::terminal(&run, &screen::style())
     };
     present::done(&text)
+}
+
+/// The refusal to draw the grid of a run that has none.
+fn without_grid(run: &Run) -> Failure {
+    let text = format!("{} measured no sequential or random rates by block size", run.method);
+    Failure::new(USAGE, text).advise("the same without --grid, or a run of quick")
 }
 
 /// Writes the card of a run, in the format given by the file name.
