@@ -185,19 +185,20 @@ fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
         }
         table.row(line);
         if sides.iter().any(|side| row.side(*side).rate.is_some_and(|m| m.unit == Unit::Iops)) {
-            table.row(in_bytes(row, &sides, wide));
+            table.row(in_bytes(row, &sides, wide, unmeasured));
         }
     }
     table
 }
 
 /// The rates of a row in MB/s, below those in IOPS.
-fn in_bytes(row: &GridRow<'_>, sides: &[OpKind], wide: bool) -> Vec<TableCell> {
+fn in_bytes(row: &GridRow<'_>, sides: &[OpKind], wide: bool, unmeasured: &str) -> Vec<TableCell> {
     let mut line = vec![TableCell::dim("")];
     for side in sides {
-        let rate = row.side(*side).rate.and_then(|metric| row.bytes_per_s(metric));
-        let rate = rate.map(|rate| quantity::show(Unit::BytesPerSecond, rate));
-        line.push(TableCell::dim(rate.unwrap_or_default()));
+        let rate = row.side(*side).rate.map(|metric| row.bytes_per_s(metric));
+        let show = |rate: f64| quantity::show(Unit::BytesPerSecond, rate);
+        let text = rate.map(|rate| rate.map_or_else(|| unmeasured.to_string(), show));
+        line.push(TableCell::dim(text.unwrap_or_default()));
         line.extend(wide.then(|| TableCell::dim("")));
     }
     line

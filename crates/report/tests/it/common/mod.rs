@@ -420,6 +420,7 @@ pub fn answered() -> Run {
             cause: Some(VerdictKind::Heat),
         }),
         stamp: Stamp::Reservations(vec![FindingKind::Governor]),
+        is_virtual: false,
         tiles: vec![Tile {
             label: "Sequential reads".into(),
             metric: rate.0.clone(),
