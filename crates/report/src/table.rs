@@ -267,15 +267,16 @@ mod tests {
 
     #[test]
     fn a_wrapping_table_continues_its_last_column_between_words() {
-        let style = Style { colour: false, width: 24, unicode: true };
+        let style = Style { colour: false, width: 60, unicode: true };
         let mut table = Table::new(&[Align::Left, Align::Left]).wrapping();
-        table.row(["sustain", "how long does it last"]);
+        table.row(["sustain", "how long does the speed last, and what is left of it then"]);
         table.row(["fake", "is it real"]);
         assert_eq!(
             table.render(&style),
-            "sustain  how long does\n         it last\nfake     is it real\n"
+            "sustain  how long does the speed last, and what is left of\n         it then\nfake     \
+             is it real\n"
         );
-        let wide = Style { width: 40, ..style };
+        let wide = Style { width: 80, ..style };
         assert_eq!(table.render(&wide).lines().count(), 2);
     }
 
