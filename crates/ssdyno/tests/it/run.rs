@@ -221,7 +221,7 @@ fn evidence_is_shown_only_if_requested() {
         let brief = place.ssdyno(words).good().out;
         let full = place.ssdyno(&[words, &["--verbose"]].concat()).good().out;
         let begins = |text: &str, label: &str| text.lines().any(|line| line.starts_with(label));
-        for evidence in ["answer  ", "stamp    believable", "host    "] {
+        for evidence in ["answer  ", "stamp    predicted", "host    "] {
             assert!(begins(&full, evidence), "{evidence}: {full}");
             assert!(!begins(&brief, evidence), "{evidence}: {brief}");
         }

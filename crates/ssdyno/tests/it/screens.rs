@@ -136,7 +136,7 @@ fn zones_reports_that_an_unwritten_drive_was_not_measured() {
     assert!(fresh.contains("not the drive: blocks never written were read"), "{fresh}");
     assert!(fresh.contains("?state=used"), "{fresh}");
     let used = zones("sim:indilinx-m225-64?capacity=128MiB&state=used");
-    assert!(used.contains("believable") && !used.contains("Nothing is written"), "{used}");
+    assert!(used.contains("~ predicted") && !used.contains("Nothing is written"), "{used}");
 }
 
 #[test]

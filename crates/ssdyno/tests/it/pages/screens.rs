@@ -33,9 +33,9 @@ pub fn check(place: &Path, runs: &[Made]) {
 /// The maximum length of a screen, its second line of figures included; a narrow one is longer.
 fn most_lines(width: Option<usize>) -> usize {
     match width {
-        Some(60) => 41,
-        Some(80) => 35,
-        _ => 32,
+        Some(60) => 44,
+        Some(80) => 38,
+        _ => 35,
     }
 }
 
