@@ -38,20 +38,20 @@ const HIDDEN: &str = "the rest of the drive keeps its state, and freed blocks re
 pub(super) fn run(session: &mut Session<'_>, whole: &Whole, trims: bool) -> Result<()> {
     session.note_file(whole, HIDDEN);
     let large = u64::from(whole.test_region.large);
-    let written = Region::first((WRITTEN_SHARE * whole.bytes() as f64) as u64 / large * large);
-    let rest = Region { start: written.bytes, bytes: whole.bytes() - written.bytes };
+    let target = Region::first((WRITTEN_SHARE * whole.bytes() as f64) as u64 / large * large);
+    let rest = Region { start: target.bytes, bytes: whole.bytes() - target.bytes };
     session.fill_region(whole, "fill", whole.test_region.region())?;
     let mut rates = [Vec::new(), Vec::new()];
     session.rounds(ROUNDS, None, |session, round| {
         if round > 0 {
             session.fill_region(whole, "fill", rest)?;
         }
-        rates[0].push(measured(session, &writes(whole, Filled, written), round)?);
+        rates[0].push(measured(session, &writes(whole, Filled, target), round)?);
         session.discard(whole, "free", rest)?;
         if trims {
             session.prepare("fstrim", Preparation::TrimFree)?;
         }
-        rates[1].push(measured(session, &writes(whole, FileDeleted, written), round)?);
+        rates[1].push(measured(session, &writes(whole, FileDeleted, target), round)?);
         for (state, rates) in [Filled, FileDeleted].into_iter().zip(&rates) {
             session.put_rates(MetricKey::parse(state.name()), rates);
         }

@@ -30,18 +30,18 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     };
     let undecided = !works && !refused;
     let unread = out.warnings.iter().find(|f| f.kind == FindingKind::BlocksNotRead && undecided);
-    let kept = draft.value(KEPT).is_some_and(|share| share == 1.0);
+    let has_content = draft.value(KEPT).is_some_and(|share| share == 1.0);
     let remedy = unread.and_then(|finding| finding.advice.as_deref());
     let because = unread.map(|finding| format!(": {}", finding.text));
     let remedied =
-        because.iter().zip(remedy).map(|(why, what)| format!("{why}; {what} would tell."));
+        because.iter().zip(remedy).map(|(why, remedy)| format!("{why}; {remedy} would tell."));
     let remedied: Option<String> =
         remedied.into_iter().find(|more| sentence.len() + more.len() <= HEADLINE_MAX);
     let rest =
-        remedy.filter(|_| remedied.is_none()).map(|what| format!("What would tell: {what}."));
+        remedy.filter(|_| remedied.is_none()).map(|remedy| format!("What would tell: {remedy}."));
     let because = remedied.into_iter().chain(because.map(|why| why + "."));
-    let still = ": the freed blocks still had their content, as on some drives that trim.";
-    let because = because.chain((undecided && kept).then(|| still.to_string()));
+    let old_content = ": the freed blocks still had their content, as on some drives that trim.";
+    let because = because.chain((undecided && has_content).then(|| old_content.to_string()));
 
     let effects = [
         writes

@@ -16,7 +16,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Is the drive equally fast everywhere?");
     let mean = draft.value(READ)?;
     let in_file = draft.value(FILE_BYTES).is_some();
-    let whose = if in_file { " of the file" } else { "" };
+    let of_file = if in_file { " of the file" } else { "" };
     let parts = [("first third", FirstThird), ("middle", Middle), ("last tenth", LastTenth)];
     let parts = parts.map(|(name, statistic)| (name, draft.part(READ, statistic)));
     let rates: Vec<(&str, f64)> = parts.iter().filter_map(|(n, r)| Some((*n, (*r)?))).collect();
@@ -27,17 +27,17 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let sentence = match (slowest, fastest) {
         (Some((part, slow)), Some(fast)) if slow < (1.0 - EVEN) * fast => {
             let factor = fast / slow;
-            format!("The {part}{whose} is {} slower", times(factor))
+            format!("The {part}{of_file} is {} slower", times(factor))
         }
         (Some((_, slow)), Some(fast)) => {
             let spread = 100.0 * (fast - slow) / (2.0 * mean);
-            format!("Equally fast in all parts{whose} (±{}%), {}", spread.ceil(), rate(mean))
+            format!("Equally fast in all parts{of_file} (±{}%), {}", spread.ceil(), rate(mean))
         }
-        _ => format!("Reads {} across all addresses{whose}", rate(mean)),
+        _ => format!("Reads {} across all addresses{of_file}", rate(mean)),
     };
-    let what = if in_file { "file" } else { "drive" };
+    let medium = if in_file { "file" } else { "drive" };
     let unwritten =
-        unwritten.map(|share| format!("; {:.0}% of the {what} holds no data.", 100.0 * share));
+        unwritten.map(|share| format!("; {:.0}% of the {medium} holds no data.", 100.0 * share));
     let chart = Chart::lines("Read speed by address", Axis::Address, Unit::BytesPerSecond)
         .sources(ORDERS.map(profile_name).into_iter().zip(["sequential", "shuffled"]));
     let writes = Chart::lines("Write speed by address", Axis::Address, Unit::BytesPerSecond)

@@ -18,8 +18,8 @@ impl Session<'_> {
             return;
         }
         let filesystem = self.target().target.filesystem.as_ref();
-        let on = filesystem.map(|system| format!(" on {}", system.kind)).unwrap_or_default();
-        let text = format!("measured in a file of {}{on}: {hidden}", decimal(whole.bytes()));
+        let place = filesystem.map(|system| format!(" on {}", system.kind)).unwrap_or_default();
+        let text = format!("measured in a file of {}{place}: {hidden}", decimal(whole.bytes()));
         self.note(Finding::new(FindingKind::MeasuredInFile, Level::Note, text));
         self.put(FILE_BYTES, Some(whole.bytes() as f64));
     }

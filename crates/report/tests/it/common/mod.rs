@@ -407,8 +407,8 @@ pub fn cut_short() -> Run {
 /// The `quick` run with an answer that contains every kind of part.
 pub fn answered() -> Run {
     let rate = ("seq-read-1MiB-q8".to_string(), Unit::BytesPerSecond);
+    let stamp = Stamp::Reservations(vec![FindingKind::Governor]);
     let answer = Answer {
-        question: "How fast is the drive?".into(),
         headline: "Reads 3.52 GB/s, writes 2.90 GB/s. Random writes are 1.4 times below this \
                    model: heat."
             .into(),
@@ -419,8 +419,6 @@ pub fn answered() -> Run {
             whose: "this model".into(),
             cause: Some(VerdictKind::Heat),
         }),
-        stamp: Stamp::Reservations(vec![FindingKind::Governor]),
-        is_virtual: false,
         tiles: vec![Tile {
             label: "Sequential reads".into(),
             metric: rate.0.clone(),
@@ -441,6 +439,7 @@ pub fn answered() -> Run {
             confidence: Confidence::Measured,
         }],
         peers: vec![maker(rate.0, rate.1, 3.5e9)],
+        ..Answer::new("How fast is the drive?", "", stamp)
     };
     Run { answer: Some(answer), ..quick() }
 }
