@@ -257,6 +257,14 @@ impl Recorder {
         tally.add(service_ns)
     }
 
+    /// Counts the parts of a service time, beside the time itself.
+    #[cold]
+    pub(crate) fn count_submission(&mut self, kind: OpKind, call_ns: u64, rest_ns: u64) {
+        let submission = self.kinds[kind as usize].stats.submission.get_or_insert_default();
+        submission.call.record(call_ns);
+        submission.rest.record(rest_ns);
+    }
+
     /// End of the current interval, nanoseconds since the job began.
     #[inline]
     pub(crate) fn interval_end(&self) -> u64 {

@@ -171,6 +171,10 @@ impl Standstills {
             if let Some(response) = &mut stats.response {
                 response.remove_from(least);
             }
+            if let Some(submission) = &mut stats.submission {
+                submission.call.remove_from(least);
+                submission.rest.remove_from(least);
+            }
         }
     }
 
@@ -234,8 +238,12 @@ mod tests {
         assert!(!standstills.overlap(3 * S, 4 * S, false), "something completed");
         let mut service = Histogram::default();
         [1000, 3 * stall + 1000].iter().for_each(|ns| service.record(*ns));
-        let mut kinds =
-            [Some(KindStats { ops: 2, bytes: 8192, service, response: None }), None, None, None];
+        let mut kinds = [
+            Some(KindStats { ops: 2, bytes: 8192, service, ..KindStats::default() }),
+            None,
+            None,
+            None,
+        ];
         standstills.remove_latencies(3, &mut kinds);
         assert_eq!(standstills.ops, 1);
         assert!(kinds[0].as_ref().expect("reads").service.max() < Some(stall));
@@ -254,7 +262,7 @@ mod tests {
             standstills.ops = 0;
             let mut service = Histogram::default();
             [1000, 2000, longest].iter().for_each(|ns| service.record(*ns));
-            let stats = KindStats { ops: 3, bytes: 12288, service, response: None };
+            let stats = KindStats { ops: 3, bytes: 12288, service, ..KindStats::default() };
             let mut kinds = [Some(stats), None, None, None];
             standstills.remove_latencies(7, &mut kinds);
             assert_eq!((standstills.ops, standstills.total_ns), (0, 3 * S), "an interval after it");

@@ -89,6 +89,9 @@ pub struct Issue {
     pub think: Option<Think>,
     /// Whether an operation that overlaps one in flight waits for it.
     pub serialize_overlap: bool,
+    /// Whether the call that submits operations is one of its own, and timed
+    /// ([`crate::KindStats::submission`]).
+    pub times_submission: bool,
     /// Whether a flush is an `fsync` rather than an `fdatasync`.
     pub fsync: bool,
     /// Its share in a flow, which then sets its pace.
@@ -114,6 +117,7 @@ impl Default for Issue {
             fadvise: true,
             think: None,
             serialize_overlap: false,
+            times_submission: false,
             fsync: false,
             flow: None,
             priorities: None,

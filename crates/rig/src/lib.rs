@@ -34,7 +34,9 @@ pub use issue::{
 };
 pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits};
 pub use limits::{Bus, GroupLimits, Limits};
-pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Temperature};
+pub use measurement::{
+    DeviceTraffic, KindStats, Measurement, StopReason, SubmissionTimes, Temperature,
+};
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
 pub use stall::STALL_NS_MIN;
 

@@ -17,6 +17,18 @@ pub struct KindStats {
     /// Response time, from intended start to completion; `None` in a closed loop, where it equals
     /// the service time.
     pub response: Option<Histogram>,
+    /// The two parts of the service time, if the issue times submissions
+    /// ([`crate::Issue::times_submission`]).
+    pub submission: Option<SubmissionTimes>,
+}
+
+/// The parts of the service time, nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SubmissionTimes {
+    /// From issue until the submitting call has returned.
+    pub call: Histogram,
+    /// From then to completion.
+    pub rest: Histogram,
 }
 
 impl KindStats {
@@ -29,6 +41,11 @@ impl KindStats {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (None, Some(theirs)) => self.response = Some(theirs.clone()),
             (_, None) => {}
+        }
+        if let Some(theirs) = &other.submission {
+            let mine = self.submission.get_or_insert_default();
+            mine.call.merge(&theirs.call);
+            mine.rest.merge(&theirs.rest);
         }
     }
 

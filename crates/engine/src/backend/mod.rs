@@ -10,6 +10,8 @@
 
 #[cfg(target_os = "linux")]
 mod aio;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod apart;
 #[cfg(target_os = "linux")]
 mod bytes;
 #[cfg(target_os = "linux")]
@@ -29,6 +31,8 @@ mod sim;
 #[cfg(target_os = "linux")]
 mod uring;
 
+#[cfg(target_os = "linux")]
+pub(crate) use apart::SubmitApart;
 pub(crate) use files::Files;
 pub(crate) use overlap::SerializeOverlap;
 pub(crate) use sim::{FileMap, Sim};
@@ -107,6 +111,11 @@ pub(crate) trait Backend {
     /// The priority of the operation in a slot; 0 for none.
     fn priority(&self, _slot: u32) -> u16 {
         0
+    }
+
+    /// The time at which the operation of a slot had been submitted, if that is timed.
+    fn submitted(&self, _slot: u32) -> Option<u64> {
+        None
     }
 
     /// The virtual time at which a turn with this wait would return; `None`: immediately.

@@ -37,7 +37,7 @@ use record::{Finding, Health};
 use rig::{BackendKind, Erase, Issue, Released, TargetInfo};
 use workload::{Caching, Region, Workload};
 
-use crate::backend::{Backend, SerializeOverlap};
+use crate::backend::{Backend, SerializeOverlap, SubmitApart};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
@@ -303,10 +303,20 @@ fn arena(ask: &IoAsk<'_>, depth: u32) -> io::Result<Arena> {
     Arena::new(depth as usize, ask.workload.blocks.max() as usize)
 }
 
-/// Runs `user` with the backend, with overlapping operations serialized if requested.
+/// Runs `user` with the backend, with overlapping operations serialized and submissions timed if
+/// requested.
 fn serialized<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
     if issue.serialize_overlap {
-        user.with(backend.map(SerializeOverlap::new))
+        timed(issue, backend.map(SerializeOverlap::new), user)
+    } else {
+        timed(issue, backend, user)
+    }
+}
+
+/// Runs `user` with the backend, with submissions timed if requested.
+fn timed<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
+    if issue.times_submission {
+        user.with(backend.map(SubmitApart::new))
     } else {
         user.with(backend)
     }

@@ -51,7 +51,7 @@ impl<B: Backend> Worker<'_, B> {
 
     /// Decides whether the next completions are examined one by one.
     pub(super) fn look_again(&mut self) {
-        let is_watched = self.control.watches() || self.issue.log;
+        let is_watched = self.control.watches() || self.issue.log || self.issue.times_submission;
         self.looks = is_watched || self.verifier.is_some() || self.samples_reads();
     }
 
@@ -68,6 +68,11 @@ impl<B: Backend> Worker<'_, B> {
             if self.log.len() >= LOG_BATCH {
                 self.report_log();
             }
+        }
+        if let Some(submitted) = self.backend.submitted(slot) {
+            let call_ns = submitted.saturating_sub(self.origin + now - service_ns);
+            let call_ns = call_ns.min(service_ns);
+            self.recorder.count_submission(op.kind, call_ns, service_ns - call_ns);
         }
         if self.verifier.is_some() {
             self.verify(slot, op);
