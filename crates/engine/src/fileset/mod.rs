@@ -99,8 +99,9 @@ impl FileSet {
     }
 
     /// The words that allow a file to be destroyed.
-    fn given(&self, seen: &FileSeen) -> Vec<String> {
-        let bytes = seen.bytes.filter(|_| self.permissions.overwrite_files && !seen.device);
+    fn given(&self, path: &Path, seen: &FileSeen) -> Vec<String> {
+        let is_permitted = !seen.device && self.permissions.overwrites(path);
+        let bytes = seen.bytes.filter(|_| is_permitted);
         self.permissions
             .destroy
             .iter()
@@ -177,7 +178,7 @@ impl FileSet {
         let Some(file) = self.known.get(path) else { return Ok(()) };
         let bytes = file.seen.bytes.unwrap_or(0);
         let opened = if bytes > 0 && !file.ours && file.overwrites() {
-            open_confirmed(path, &file.seen, &self.given(&file.seen))?
+            open_confirmed(path, &file.seen, &self.given(path, &file.seen))?
         } else if file.seen.device || (bytes > 0 && !file.overwrites()) {
             let request = OpenRequest::to(Safety::Reads);
             drive::open(&path.to_string_lossy(), &request).map_err(refused)?
