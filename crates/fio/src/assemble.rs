@@ -19,15 +19,29 @@ pub(crate) struct AssemblyRules {
     pub readonly: bool,
 }
 
+/// The jobs of sections.
+pub(crate) struct Assembled {
+    pub jobs: Vec<Job>,
+    /// The options of global sections, as given.
+    pub global_options: Vec<(String, String)>,
+}
+
 /// Builds the jobs of these sections.
 pub(crate) fn jobs(
     sections: &[Section],
     rules: AssemblyRules,
     world: &dyn World,
     notes: &mut Vec<Note>,
-) -> Result<Vec<Job>, FioError> {
-    let mut builder =
-        Builder { rules, world, notes, global: JobDraft::default(), jobs: Vec::new(), group: 0 };
+) -> Result<Assembled, FioError> {
+    let mut builder = Builder {
+        rules,
+        world,
+        notes,
+        global: JobDraft::default(),
+        global_options: Vec::new(),
+        jobs: Vec::new(),
+        group: 0,
+    };
     for section in sections {
         builder.section(section)?;
     }
@@ -38,7 +52,7 @@ pub(crate) fn jobs(
     // As in fio, the option of one job applies to all.
     let exitall = builder.jobs.iter().any(|job| job.schedule.exitall);
     builder.jobs.iter_mut().for_each(|job| job.schedule.exitall = exitall);
-    Ok(builder.jobs)
+    Ok(Assembled { jobs: builder.jobs, global_options: builder.global_options })
 }
 
 struct Builder<'a> {
@@ -46,6 +60,7 @@ struct Builder<'a> {
     world: &'a dyn World,
     notes: &'a mut Vec<Note>,
     global: JobDraft,
+    global_options: Vec<(String, String)>,
     jobs: Vec<Job>,
     group: u32,
 }
@@ -55,6 +70,7 @@ impl Builder<'_> {
         if section.global() {
             let mut global = std::mem::take(&mut self.global);
             self.options(&mut global, section)?;
+            self.global_options.append(&mut global.job.given);
             self.global = global;
             return Ok(());
         }
@@ -62,6 +78,9 @@ impl Builder<'_> {
         let name = section.name.clone().unwrap_or_default();
         draft.job.origin = section.place.clone();
         (draft.job.name, draft.job.section) = (name.clone(), name);
+        if section.place == COMMAND_LINE {
+            draft.job.given.push(("name".into(), draft.job.name.clone()));
+        }
         draft.stonewall |= section.stonewall;
         self.options(&mut draft, section)?;
         self.job(draft, section)
@@ -84,27 +103,32 @@ impl Builder<'_> {
             return Err(given.error("needs a value").advise(format!("{}=VALUE", given.name)));
         }
         match entry.standing {
-            Standing::Idle(_) => Ok(()),
-            Standing::Refused { fine, .. } if fine.contains(&value) => Ok(()),
+            Standing::Idle(_) => {}
+            Standing::Refused { fine, .. } if fine.contains(&value) => {}
             Standing::Refused { why, .. } if self.rules.warn_unsupported => {
-                self.note(&given.place, format!("{}: dropped: {why}", given.shown()));
-                Ok(())
+                self.notes.push(Note::dropped(&given.place, &given.shown(), why));
+                return Ok(());
             }
             Standing::Refused { why, .. } => {
                 let advice = "--warn-unsupported drops unsupported options with a warning";
-                Err(given.error(&format!("not supported: {why}")).advise(advice))
+                return Err(given.error(&format!("not supported: {why}")).advise(advice));
             }
             Standing::Supported { set, .. } => {
                 let notes = RefCell::default();
                 let text = given.value.as_deref();
-                let value = Value { text, world: self.world, kb: draft.kb, notes: &notes };
-                let result = set(draft, &value).map_err(|what| given.error(&what));
+                let parsed = Value { text, world: self.world, kb: draft.kb, notes: &notes };
+                let result = set(draft, &parsed).map_err(|what| given.error(&what));
                 for text in notes.into_inner() {
                     self.note(&given.place, format!("{}: {text}", given.name));
                 }
-                result
+                result?;
             }
         }
+        // Nor does fio list an option without a value.
+        if !value.is_empty() {
+            draft.job.given.push((entry.name.to_string(), value.to_string()));
+        }
+        Ok(())
     }
 
     fn note(&mut self, place: &str, text: String) {

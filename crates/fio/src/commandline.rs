@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::assemble::{AssemblyRules, COMMAND_LINE, known};
+use super::assemble::{Assembled, AssemblyRules, COMMAND_LINE, known};
 use super::options::{self, Standing};
 use super::section::{Given, Section};
 use super::switches::{self, Settings, Switch, Takes};
@@ -42,7 +42,7 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<CommandLine, FioErro
     }
     let rules =
         AssemblyRules { warn_unsupported: settings.warn_unsupported, readonly: settings.readonly };
-    let jobs = assemble::jobs(&sections, rules, world, &mut notes)?;
+    let Assembled { jobs, global_options } = assemble::jobs(&sections, rules, world, &mut notes)?;
     if let (Some(note), true) = (notes.first(), settings.warnings_fatal) {
         let error = FioError::new(&note.place, &note.text);
         return Err(error.advise("omit --warnings-fatal to continue anyway"));
@@ -50,7 +50,7 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<CommandLine, FioErro
     if settings.parse_only {
         return Ok(CommandLine::Answer(String::new()));
     }
-    Ok(CommandLine::Run(Box::new(Plan { globals: settings.globals, jobs, notes })))
+    Ok(CommandLine::Run(Box::new(Plan { globals: settings.globals, jobs, global_options, notes })))
 }
 
 fn option_names() -> impl Iterator<Item = &'static str> {
@@ -195,8 +195,7 @@ impl<'a> CommandLineReader<'a> {
             Standing::Idle(_) => Ok(()),
             Standing::Refused { why, .. } => {
                 if self.settings.warn_unsupported {
-                    let text = format!("{text}: dropped: {why}");
-                    self.notes.push(Note::new(COMMAND_LINE, text));
+                    self.notes.push(Note::dropped(COMMAND_LINE, &text, why));
                     return Ok(());
                 }
                 let advice = "omit it, or put --warn-unsupported before it";

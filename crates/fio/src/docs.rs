@@ -21,11 +21,15 @@ fio's options alone never allow a run to write to a device or to another program
 | ssdyno's own option | |
 |---|---|
 | `--destroy=SERIAL` | allows a device to be overwritten, named by its serial number, or a file, named by its size in bytes |
-| `--overwrite-files` | allows every regular file that another program laid out (`dd`, bench-fio, ezfio) to be overwritten, never a device |
+| `--overwrite-files` | allows every regular file that another program laid out (`dd`, bench-fio, ezfio) to be overwritten, never a device; `SSDYNO_OVERWRITE=DIR` in the environment allows it for those below a directory |
 | `--no-iommu` | takes a `pci:` drive from the kernel although no IOMMU protects other memory from it (docs/safety.md) |
-| `--as-is` | has no effect: stdout is always fio's own output to its last line, for scripts that parse it; remarks go to stderr. A link named `fio` runs this command |
+| `--as-is` | for scripts: the version in the text is fio's, and the remarks on the figures, which otherwise follow on stderr, are left out. `SSDYNO_AS_IS=1` does the same, and so does running `ssdyno` through a link named `fio`. The record has everything (`ssdyno show`) |
 | `--store=FILE` | the store for the record |
 | `--dry-run` | shows the plan and stops |
+
+The output has fio's layout: text, JSON with its order of keys, json+, terse lines, logs. fio has no field for what ssdyno adds;
+in JSON it is in objects named `ssdyno`, which end the document and each job. Every percentile is printed, as in fio;
+`ssdyno.thin` names those with fewer than ten samples beyond them.
 
 Jobs run on virtual drives, too, in virtual time. `filename=sim:NAME` is the whole drive, `directory=sim:NAME` puts the files
 of a job on it, as regions in order of mention. Such a value is taken whole, including colons; a file

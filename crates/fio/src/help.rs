@@ -6,6 +6,7 @@ use emit::shell_word;
 use super::FioError;
 use super::assemble::{COMMAND_LINE, known};
 use super::options::{self, ENGINE_OPTIONS, ENGINES, OptionEntry, Standing};
+use super::output;
 use super::section::Section;
 use super::switches::Answer;
 
@@ -15,7 +16,7 @@ Runs fio jobs and prints results in fio's format; adds remarks on effects that f
 Usage: ssdyno fio [OPTION]... [JOB FILE]...
 
   ssdyno fio --name=test --filename=test.dat --size=1g --bs=4k --rw=randread --iodepth=32
-  ssdyno fio --output-format=json jobs.fio
+  ssdyno fio --output-format=json jobs.fio   or normal, json+, terse, several with commas
   ssdyno fio --warn-unsupported jobs.fio   unsupported options are dropped with a warning
   ssdyno fio --parse-only jobs.fio         only checks the options
   ssdyno fio --cmdhelp=all                 every option of fio: supported, accepted, refused and why
@@ -27,15 +28,12 @@ Usage: ssdyno fio [OPTION]... [JOB FILE]...
 pub(crate) fn answer(answer: &Answer) -> Result<String, FioError> {
     Ok(match answer {
         Answer::Help => HELP.into(),
-        // Scripts parse the first word; the number is the fio version whose options are supported.
-        Answer::Version => format!("fio-3.42 (as understood by ssdyno {})\n", VERSION),
+        Answer::Version => format!("{}\n", output::LAYOUT),
         Answer::Options(name) if name.is_empty() || name == "all" => all_options(),
         Answer::Options(name) => one_option(name)?,
         Answer::Engines(name) => engines(name)?,
     })
 }
-
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn all_options() -> String {
     let groups = ENGINE_OPTIONS.iter().flat_map(|group| group.entries);

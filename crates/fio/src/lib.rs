@@ -39,5 +39,5 @@ pub use docs::markdown;
 pub use error::FioError;
 pub use examples::{EXAMPLES, EXAMPLES_REFUSED};
 pub use job::*;
-pub use plan::{CommandLine, Eta, Globals, Note, OutputFormat, Plan};
+pub use plan::{CommandLine, Eta, Globals, IdleProfile, Note, OutputFormat, Plan};
 pub use world::{Here, World};

@@ -21,6 +21,8 @@ pub struct Plan {
     pub globals: Globals,
     /// The jobs in the order of their sections; at least one.
     pub jobs: Vec<Job>,
+    /// The options that apply to all jobs, as given: fio's name and the text.
+    pub global_options: Vec<(String, String)>,
     /// Remarks for the user before it runs, one line each.
     pub notes: Vec<Note>,
 }
@@ -57,12 +59,20 @@ pub struct Note {
     pub place: String,
     /// The remark, in one line.
     pub text: String,
+    /// Whether it says that an option is dropped, at the user's request.
+    pub drops_option: bool,
 }
 
 impl Note {
     /// Creates a remark with its location.
     pub(crate) fn new(place: impl Into<String>, text: impl Into<String>) -> Note {
-        Note { place: line(place.into()), text: line(text.into()) }
+        Note { place: line(place.into()), text: line(text.into()), drops_option: false }
+    }
+
+    /// The remark that an option is dropped because it is not supported.
+    pub(crate) fn dropped(place: &str, option: &str, why: &str) -> Note {
+        let text = format!("{option}: dropped: {why}");
+        Note { drops_option: true, ..Note::new(place, text) }
     }
 }
 
@@ -71,7 +81,7 @@ impl Note {
 pub struct Globals {
     /// File for the results (`--output`); stdout if `None`.
     pub output: Option<String>,
-    /// Formats of the results, in print order (`--output-format=normal,json`).
+    /// Formats of the results, each at most once (`--output-format=normal,json`).
     pub formats: Vec<OutputFormat>,
     /// Version of the terse lines, 3 to 5 (`--terse-version`).
     pub terse_version: u32,
@@ -81,6 +91,10 @@ pub struct Globals {
     pub eta_newline: Option<Duration>,
     /// Directory for the logs that jobs write (`--aux-path`).
     pub aux_path: Option<String>,
+    /// How idle the processors were, to be shown with the results (`--idle-prof`).
+    pub idle_profile: Option<IdleProfile>,
+    /// Whether it stands in for fio in a script: no line of the text is ssdyno's own.
+    pub as_is: bool,
 }
 
 impl Default for Globals {
@@ -92,21 +106,32 @@ impl Default for Globals {
             eta: Eta::Auto,
             eta_newline: None,
             aux_path: None,
+            idle_profile: None,
+            as_is: false,
         }
     }
 }
 
-/// Format of the results.
+/// The processors whose idle time is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleProfile {
+    /// All together.
+    System,
+    /// All together, and each.
+    PerProcessor,
+}
+
+/// Format of the results. The order is that in which fio prints several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputFormat {
-    /// Text for users.
-    Normal,
+    /// One line per job, in fields separated by semicolons.
+    Terse,
     /// fio's JSON.
     Json,
     /// fio's JSON with all bins of the latency histograms.
     JsonPlus,
-    /// One line per job, in fields separated by semicolons.
-    Terse,
+    /// Text for users.
+    Normal,
 }
 
 /// When the progress line is shown.

@@ -293,12 +293,13 @@ fn working_set(job: &Job) -> Parsed<()> {
 /// Gives logs without a prefix the job's name.
 fn logs(job: &mut Job) {
     let logs = &mut job.logs;
-    for log in [&mut logs.bw, &mut logs.iops, &mut logs.lat] {
+    for log in [&mut logs.bw, &mut logs.iops, &mut logs.lat, &mut logs.histogram] {
         if log.as_deref() == Some("") {
             *log = Some(job.name.clone());
         }
     }
     let reporting = &mut job.reporting;
+    reporting.slat_percentiles &= !reporting.disable_slat;
     reporting.lat_percentiles &= !reporting.disable_lat;
     reporting.clat_percentiles &= !reporting.disable_clat;
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::options::Standing;
 use super::value::{Parsed, put, time};
-use super::{Eta, Globals, OutputFormat};
+use super::{Eta, Globals, IdleProfile, OutputFormat};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Switch {
@@ -131,15 +131,23 @@ pub(crate) const SWITCHES: &[Switch] = &[
     supported("enghelp", Takes::Perhaps, |s, v| {
         put(&mut s.answer, Some(Answer::Engines(v.into())))
     }),
+    supported("idle-prof", Takes::Value, |s, v| {
+        s.globals.idle_profile = match v {
+            "system" => Some(IdleProfile::System),
+            "percpu" => Some(IdleProfile::PerProcessor),
+            other => return Err(format!("'{other}' is not one of system, percpu")),
+        };
+        Ok(())
+    })
+    .says("from the kernel's counters, without fio's unit of work, as nothing else runs beside the jobs"),
     idle("eta-interval", Takes::Value, "the ETA line is updated when there is something new"),
+    idle("status-interval", Takes::Value, "the results are printed once, when they are complete"),
+    idle("debug", Takes::Value, "it shows fio's internals"),
     idle("max-jobs", Takes::Value, "it has no effect in fio"),
     idle("alloc-size", Takes::Value, "memory is allocated as needed"),
-    refused("status-interval", Takes::Value, "results are printed once, when they are complete"),
     refused("latency-log", Takes::Value, "removed from fio; use the job option write_lat_log="),
     refused("bandwidth-log", Takes::Perhaps, "use the job option write_bw_log="),
-    refused("debug", Takes::Value, "it shows fio's internals"),
     refused("inflate-log", Takes::Value, "logs are never compressed"),
-    refused("idle-prof", Takes::Value, "the processor's idle time is not profiled"),
     refused("server", Takes::Perhaps, SERVER),
     refused("daemonize", Takes::Value, SERVER),
     refused("client", Takes::Value, SERVER),

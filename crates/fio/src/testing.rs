@@ -74,6 +74,7 @@ pub(crate) fn ran<'p>(plan: &'p Plan, jobs: Vec<JobRun<'p>>) -> Ran<'p> {
         jobs,
         stages: Vec::new(),
         disks: Vec::new(),
+        processors_idle: None,
         left: Vec::new(),
         unremoved: Vec::new(),
         ended_unix_ms: 0,

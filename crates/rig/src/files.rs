@@ -75,6 +75,8 @@ pub struct DiskUse {
     pub ios: [u64; 2],
     /// Reads and writes merged with others.
     pub merges: [u64; 2],
+    /// Sectors of 512 bytes read and written.
+    pub sectors: [u64; 2],
     /// Total time of reads and of writes, milliseconds.
     pub ticks: [u64; 2],
     /// Requests in flight integrated over time, milliseconds.

@@ -214,6 +214,9 @@ fn flushes(sync: &Value) -> Option<Flushes> {
     })
 }
 
+/// Samples beyond a percentile that make it a figure.
+const SAMPLES_BEYOND: f64 = 10.0;
+
 fn number(value: &Value, name: &str) -> Option<f64> {
     value.get(name)?.as_f64()
 }
@@ -230,13 +233,21 @@ fn measured(side: &Value, own: bool) -> (SideFigures, Option<Histogram>) {
     let scale = if nanoseconds.is_some() { 1.0 } else { 1e3 };
     // With gtod_reduce, fio measures no latency and reports zeros.
     let max_ns = number(latency, "max").filter(|max| *max > 0.0);
+    let mut service_percentiles =
+        if max_ns.is_some() { percentiles(latency, scale) } else { Vec::new() };
+    if own {
+        // `ssdyno fio` prints all percentiles, as fio does; its record has those that enough samples
+        // support.
+        let samples = number(latency, "N").unwrap_or(0.0);
+        service_percentiles.retain(|(share, _)| (1.0 - share) * samples >= SAMPLES_BEYOND - 1e-6);
+    }
     let side = SideFigures {
         bytes_per_s: bytes.or(kib),
         iops: number(side, "iops"),
         operations: side["total_ios"].as_u64(),
         min_ns: number(latency, "min").filter(|_| max_ns.is_some()).map(|min| min * scale),
         max_ns: max_ns.map(|max| max * scale),
-        percentiles: if max_ns.is_some() { percentiles(latency, scale) } else { Vec::new() },
+        percentiles: service_percentiles,
         submission: side.get("slat_ns").map_or_else(Vec::new, |slat| percentiles(slat, 1.0)),
     };
     (side, bins(latency))

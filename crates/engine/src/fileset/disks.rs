@@ -34,6 +34,7 @@ pub(super) fn since(before: &Before) -> Vec<DiskUse> {
             name: name.clone(),
             ios: [growth[0], growth[4]],
             merges: [growth[1], growth[5]],
+            sectors: [growth[2], growth[6]],
             ticks: [growth[3], growth[7]],
             in_queue: growth[10],
             util: (growth[9] as f64 / elapsed_ms * 100.0).min(100.0),

@@ -11,12 +11,16 @@ pub struct Reporting {
     pub clat_percentiles: bool,
     /// `lat_percentiles`: of total latency.
     pub lat_percentiles: bool,
+    /// `slat_percentiles`: of submission latency.
+    pub slat_percentiles: bool,
     /// `percentile_list=`: 1 to 20 percentiles, ascending.
     pub percentiles: Vec<f64>,
     /// Number of decimals in the list, with which fio prints all percentiles.
     pub percentile_precision: u32,
     /// `disk_util`: show disk statistics; true by default.
     pub disk_util: bool,
+    /// `disable_slat`: no submission latency. Also set by `gtod_reduce`.
+    pub disable_slat: bool,
     /// `disable_lat`: no total latency. Also set by `gtod_reduce`.
     pub disable_lat: bool,
     /// `disable_clat`: no completion latency. Also set by `gtod_reduce`.
@@ -45,9 +49,11 @@ impl Default for Reporting {
             group: false,
             clat_percentiles: true,
             lat_percentiles: false,
+            slat_percentiles: false,
             percentiles: percentiles.to_vec(),
             percentile_precision: 2,
             disk_util: true,
+            disable_slat: false,
             disable_lat: false,
             disable_clat: false,
             gtod_reduce: false,
@@ -81,6 +87,12 @@ pub struct Logs {
     pub iops: Option<String>,
     /// `write_lat_log=`: of the three latency logs.
     pub lat: Option<String>,
+    /// `write_hist_log=`: of the log of histograms.
+    pub histogram: Option<String>,
+    /// `log_hist_msec=`: time that a line of it covers; zero: it has no lines, as in fio.
+    pub histogram_window: Duration,
+    /// `log_hist_coarseness=`: 2 to this power is the number of bins that it adds up.
+    pub histogram_coarseness: u32,
     /// `log_avg_msec=`: one line per interval of this length; zero: one line per operation.
     pub average: Duration,
     /// `log_max_value` (`log_window_value`): the largest value of an interval rather than the mean.
@@ -89,6 +101,8 @@ pub struct Logs {
     pub both_values: bool,
     /// `log_offset`: offsets as well.
     pub offset: bool,
+    /// `log_issue_time`: the time of issue as well.
+    pub issue_time: bool,
     /// `log_prio`: the priority itself rather than whether it is real time.
     pub priority: bool,
     /// `log_unix_epoch`, `log_alternate_epoch`: times since 1970 rather than since the job began.
@@ -98,10 +112,11 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Whether a log has one line per operation.
+    /// Whether a log needs every operation.
     pub(crate) fn each_op(&self) -> bool {
         let has_log = self.bw.is_some() || self.iops.is_some() || self.lat.is_some();
-        has_log && self.average.is_zero()
+        let has_histogram = self.histogram.is_some() && !self.histogram_window.is_zero();
+        has_log && self.average.is_zero() || has_histogram
     }
 }
 

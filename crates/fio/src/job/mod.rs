@@ -41,12 +41,16 @@ pub struct Job {
     pub section: String,
     /// `description=`, shown with the results.
     pub description: Option<String>,
+    /// Its own options as given, without those from `[global]`: fio's name and the text.
+    pub given: Vec<(String, String)>,
     /// Start of the section: `file:line`, or `command line`.
     pub origin: String,
     /// Number of clones that run in parallel, 1 to 4096. Each does the whole job, on its own files
     /// unless `filename=` names them. With `offset_increment`, clone `n` starts `n` increments
     /// further into each file.
     pub numjobs: u32,
+    /// `thread`: its clones are threads in fio, and processes without it.
+    pub thread: bool,
     /// Index of its reporting group, from 0; a stonewall or `new_group` starts a new group.
     pub group: u32,
     /// Start and end, the jobs it waits for, and the jobs it terminates.
@@ -89,8 +93,10 @@ impl Default for Job {
             name: String::new(),
             section: String::new(),
             description: None,
+            given: Vec::new(),
             origin: String::new(),
             numjobs: 1,
+            thread: false,
             group: 0,
             schedule: Schedule { loops: 1, ..Schedule::default() },
             engine: Engine::default(),
@@ -139,7 +145,9 @@ impl Job {
     /// The same job without the options that add to its results, as fio shows one of `stats=0`.
     pub(crate) fn hidden(&self) -> Job {
         Job {
+            name: String::new(),
             description: None,
+            given: Vec::new(),
             reporting: Reporting { stats: false, clat_percentiles: false, ..Reporting::default() },
             errors: Errors::default(),
             latency_target: None,

@@ -14,9 +14,9 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("name", &[], |d, v| put(&mut d.job.name, v.text()?.into())),
     supported("description", &[], |d, v| put(&mut d.job.description, Some(v.text()?.into()))),
     supported("numjobs", &[], |d, v| put(&mut d.job.numjobs, v.count32(1, JOBS_MAX)?)),
-    supported("thread", &[], |_, v| v.set().map(drop))
+    supported("thread", &[], |d, v| put(&mut d.job.thread, v.set()?))
         .bare()
-        .says("clones are always threads; the results show the requested mode"),
+        .says("clones are always threads; what is printed names what was requested"),
     supported("stonewall", &["wait_for_previous"], |d, v| put(&mut d.stonewall, v.set()?)).bare(),
     supported("wait_for", &[], |d, v| put(&mut d.wait_for, Some(v.text()?.into()))),
     supported("new_group", &[], |d, v| put(&mut d.new_group, v.set()?)).bare(),

@@ -3,10 +3,9 @@
 use super::{OptionEntry, refused};
 
 const TRIMS: &str = "trims between writes and verification are not supported";
-const TRACE: &str = "fio's I/O logs are not read or written; ssdyno has its own trace format";
+const TRACE: &str = "fio's I/O logs are not read or written";
 const PLACE: &str = "data placement (FDP, streams) is not supported";
 const PROGRAMS: &str = "programs named in a job file are not run";
-const HISTOGRAM: &str = "histograms over time are in the record: ssdyno show RUN --json";
 const RIGHTS: &str = "ssdyno keeps the user and group with which it was started";
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
@@ -46,10 +45,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     refused("priohint", &["0"], "I/O priority hints are not passed on"),
     refused("thinkcycles", &["0"], "pauses are times: thinktime_spin="),
     refused("gpu_dev_id", &[], "GPU memory is not supported"),
-    refused("log_hist_msec", &["0"], HISTOGRAM),
-    refused("log_hist_coarseness", &["0"], HISTOGRAM),
-    refused("write_hist_log", &[], HISTOGRAM).bare(),
-    refused("log_issue_time", &["0"], "submission times are not logged"),
     refused("log_store_compressed", &["0"], "logs are text"),
     refused("log_alternate_epoch_clock_id", &["0"], "only CLOCK_REALTIME is supported"),
     refused("block_error_percentiles", &["0"], "trim errors are counted, but have no histogram"),

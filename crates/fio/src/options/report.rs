@@ -8,6 +8,9 @@ use crate::{ErrorSet, UnifiedRw};
 /// Maximum number of percentiles, as in fio.
 const PERCENTILES_MAX: usize = 20;
 
+const SUBMISSION: &str = "the submitting call is timed apart with `--as-is`; otherwise it is part of \
+                          the call that waits, and latency includes it";
+
 pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("kb_base", &[], |d, v| {
         put(&mut d.kb, v.word(&[("1024", 1024), ("1000", 1000)])?)
@@ -18,16 +21,16 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     }),
     supported("clat_percentiles", &[], |d, v| put(&mut d.job.reporting.clat_percentiles, v.flag()?)),
     supported("lat_percentiles", &[], |d, v| put(&mut d.job.reporting.lat_percentiles, v.flag()?)),
-    supported("slat_percentiles", &[], |_, v| v.flag().map(drop))
-        .says("latency includes the submitting call, which is not shown separately"),
+    supported("slat_percentiles", &[], |d, v| put(&mut d.job.reporting.slat_percentiles, v.flag()?))
+        .says(SUBMISSION),
     supported("percentile_list", &[], percentiles),
     supported("significant_figures", &[], |_, v| v.count32(1, 10).map(drop)).says("always four"),
     supported("disk_util", &[], |d, v| put(&mut d.job.reporting.disk_util, v.flag()?)),
     supported("gtod_reduce", &[], gtod_reduce),
     supported("disable_lat", &[], |d, v| put(&mut d.job.reporting.disable_lat, v.flag()?)),
     supported("disable_clat", &[], |d, v| put(&mut d.job.reporting.disable_clat, v.flag()?)),
-    supported("disable_slat", &[], |_, v| v.flag().map(drop))
-        .says("latency includes the submitting call, which is not shown separately"),
+    supported("disable_slat", &[], |d, v| put(&mut d.job.reporting.disable_slat, v.flag()?))
+        .says(SUBMISSION),
     supported("disable_bw_measurement", &["disable_bw"], |_, v| v.flag().map(drop))
         .says("samples are always taken"),
     supported("unified_rw_reporting", &[], |d, v| {
@@ -49,6 +52,12 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("write_lat_log", &[], |d, v| put(&mut d.job.logs.lat, prefix(v)))
         .bare()
         .says("there is no slat log: latency includes the submitting call"),
+    supported("write_hist_log", &[], |d, v| put(&mut d.job.logs.histogram, prefix(v))).bare(),
+    supported("log_hist_msec", &[], |d, v| put(&mut d.job.logs.histogram_window, v.millis()?)),
+    supported("log_hist_coarseness", &[], |d, v| {
+        put(&mut d.job.logs.histogram_coarseness, v.count32(0, 6)?)
+    }),
+    supported("log_issue_time", &[], |d, v| put(&mut d.job.logs.issue_time, v.flag()?)),
     supported("per_job_logs", &[], |d, v| put(&mut d.job.logs.shared_file, !v.flag()?)),
     supported("log_avg_msec", &[], |d, v| put(&mut d.job.logs.average, v.millis()?)),
     supported("log_window_value", &["log_max_value"], |d, v| {
@@ -117,8 +126,10 @@ fn gtod_reduce(d: &mut JobDraft, v: &Value) -> Parsed<()> {
     let reporting = &mut d.job.reporting;
     reporting.gtod_reduce = v.flag()?;
     if reporting.gtod_reduce {
+        reporting.disable_slat = true;
         reporting.disable_lat = true;
         reporting.disable_clat = true;
+        reporting.slat_percentiles = false;
         reporting.clat_percentiles = false;
         reporting.lat_percentiles = false;
     }

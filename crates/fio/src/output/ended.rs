@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
-
 use super::numbers::{self, LatencyUnit};
 use super::shown::Shown;
+use super::tree::Tree;
 use crate::run::{FAULT, SteadySeen, Window};
 use crate::{Criterion, Threshold};
 
@@ -123,48 +122,56 @@ fn percent_sign(seen: &SteadySeen) -> &'static str {
 }
 
 /// The fields in the JSON output.
-pub(super) fn fields(shown: &Shown<'_>) -> Map<String, Value> {
-    let mut fields = Map::new();
-    let mut insert = |name: &str, value: Value| drop(fields.insert(name.to_string(), value));
+pub(super) fn fields(shown: &Shown<'_>) -> Vec<(&'static str, Tree)> {
+    let mut fields = Vec::new();
     if let Some((count, first)) = errors_continued(shown) {
-        insert("total_err", json!(count));
-        insert("first_error", json!(first));
+        fields.push(("total_err", count.into()));
+        fields.push(("first_error", Tree::Whole(first.unsigned_abs().into())));
     }
-    insert("latency_depth", json!(depth(shown)));
-    let goal = shown.job.latency_target;
-    // Nanoseconds and microseconds, as in fio.
-    insert("latency_target", json!(goal.map_or(0, |goal| goal.target.as_nanos() as u64)));
-    insert("latency_percentile", json!(goal.map_or(100.0, |goal| goal.percentile)));
-    insert("latency_window", json!(goal.map_or(0, |goal| goal.window.as_micros() as u64)));
-    if let Some(steady_seen) = steady(shown) {
-        insert("steadystate", steady_block(steady_seen));
-    }
+    // As in fio, a job that shows no results has no depth.
+    let has_results = shown.job.reporting.stats;
+    fields.extend(has_results.then(|| latency_fields(shown)).into_iter().flatten());
+    fields.extend(shown.job.description.iter().map(|text| ("desc", text.as_str().into())));
+    fields.extend(steady(shown).map(|seen| ("steadystate", steady_block(seen))));
     fields
 }
 
-fn steady_block(seen: &SteadySeen) -> Value {
+/// The queue depth, and the latency that it was to meet.
+fn latency_fields(shown: &Shown<'_>) -> [(&'static str, Tree); 6] {
+    let goal = shown.job.latency_target;
+    let target_ns = goal.map_or(0, |goal| goal.target.as_nanos() as u64);
+    let window_us = goal.map_or(0, |goal| goal.window.as_micros() as u64);
+    [
+        ("latency_depth", depth(shown).into()),
+        ("latency_target", target_ns.into()),
+        ("latency_target_ns", target_ns.into()),
+        ("latency_percentile", goal.map_or(100.0, |goal| goal.percentile).into()),
+        ("latency_window", window_us.into()),
+        ("latency_window_us", window_us.into()),
+    ]
+}
+
+fn steady_block(seen: &SteadySeen) -> Tree {
     let limit = match seen.asked.limit {
         Threshold::Percent(limit) | Threshold::Absolute(limit) => limit,
     };
     let (slope, percent) = (if seen.asked.slope { "_slope" } else { "" }, percent_sign(seen));
-    let values = |of: fn(&Window) -> u64| seen.windows.iter().map(of).collect::<Vec<u64>>();
-    let mut data = json!({
-        "bw_mean": seen.mean(|w| w.bw),
-        "iops_mean": seen.mean(|w| w.iops),
-        "iops": values(|w| w.iops),
-        "bw": values(|w| w.bw),
-    });
-    if let (Criterion::Latency, Some(data)) = (seen.asked.criterion, data.as_object_mut()) {
-        data.insert("lat_mean".into(), json!(seen.mean(|w| w.lat)));
-        data.insert("lat".into(), json!(values(|w| w.lat)));
+    let values = |of: fn(&Window) -> u64| Tree::list(seen.windows.iter().map(of));
+    let mut data =
+        vec![("bw_mean", seen.mean(|w| w.bw).into()), ("iops_mean", seen.mean(|w| w.iops).into())];
+    if seen.asked.criterion == Criterion::Latency {
+        data.push(("lat_mean", seen.mean(|w| w.lat).into()));
+        data.push(("lat_ns", values(|w| w.lat)));
     }
-    json!({
-        "ss": format!("{}{slope}:{limit:.6}{percent}", name(seen.asked.criterion)),
-        "duration": seen.asked.duration.as_secs(),
-        "attained": u8::from(seen.attained),
-        "criterion": format!("{:.6}{percent}", seen.criterion),
-        "max_deviation": seen.deviation,
-        "slope": seen.slope,
-        "data": data,
-    })
+    data.extend([("iops", values(|w| w.iops)), ("bw", values(|w| w.bw))]);
+    let ss = format!("{}{slope}:{limit:.6}{percent}", name(seen.asked.criterion));
+    Tree::object([
+        ("ss", Tree::from(ss)),
+        ("duration", seen.asked.duration.as_secs().into()),
+        ("attained", u32::from(seen.attained).into()),
+        ("criterion", format!("{:.6}{percent}", seen.criterion).into()),
+        ("max_deviation", seen.deviation.into()),
+        ("slope", seen.slope.into()),
+        ("data", Tree::object(data)),
+    ])
 }

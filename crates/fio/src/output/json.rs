@@ -1,197 +1,257 @@
 //! The results in fio's JSON, which other programs plot and convert.
 //!
-//! All of fio's fields are present under fio's names; ssdyno's additional fields are under
-//! `ssdyno`, which readers of fio's JSON ignore; the import recognises our results by its version.
-//! `clat_ns` and `lat_ns` are the same times: from issue to completion, including the submitting
-//! call. Only their percentiles and bins can differ, because each has an option of its own.
-//! `slat_ns` is empty, because that call is not timed separately.
+//! Keys, their order and the layout are fio's; ssdyno's additional fields are under `ssdyno`, which
+//! readers of fio's JSON ignore; the import recognises our results by its version. `ssdyno.thin`
+//! names the percentiles that too few samples support.
+//!
+//! `lat_ns` is from issue to completion. Where the submitting call is not timed apart, `slat_ns` is
+//! empty and `clat_ns` the same times as `lat_ns`; only their percentiles and bins can differ, because
+//! each has an option of its own.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use rig::{DiskUse, KindStats, ThreadUsage};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use workload::OpKind;
 
-use super::latency::{any_percentiles, latency, plain};
+use super::latency::{self, any_percentiles, percent_key, thin};
 use super::remarks::failures;
 use super::shown::{ReportedSide, Samples, Shown};
-use super::{LAYOUT, ended, priorities, shows_disks, with_results};
+use super::tree::Tree;
+use super::{LAYOUT, ended, mean, priorities, shows_disks, with_results};
 use crate::job::is_drive;
 use crate::run::Ran;
-use crate::{Amount, Blocks, Job, PerKind, UnifiedRw};
+use crate::{Amount, Blocks, IdleProfile, Job, PerKind, UnifiedRw};
 
 /// fio's value for an unknown ETA.
 const NO_ETA: u32 = 2_147_483_647;
 
-/// The results; `bins` adds the histogram buckets (`json+`).
-pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
-    let jobs: Vec<Value> =
+/// Fields of an object, in order.
+type Fields = Vec<(&'static str, Tree)>;
+
+/// The text of the results; `bins` adds the histogram buckets (`json+`).
+pub fn json(ran: &Ran<'_>, bins: bool) -> String {
+    let jobs: Vec<Tree> =
         with_results(ran, |results| results.iter().map(|shown| job(shown, bins)).collect());
     let time = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
     let local = time.to_zoned_datetime(jiff::tz::TimeZone::system());
-    let mut document = json!({
-        "fio version": LAYOUT,
-        "timestamp": ran.ended_unix_ms / 1000,
-        "timestamp_ms": ran.ended_unix_ms,
-        "time": local.strftime("%a %b %e %H:%M:%S %Y").to_string(),
-        "global options": {},
-        "jobs": jobs,
-        "ssdyno": {
-            "version": env!("CARGO_PKG_VERSION"),
-            "latency": "clat_ns and lat_ns are both from before the submitting call to completion",
-            "findings": ran.stages.iter().flat_map(|stage| &stage.findings).collect::<Vec<_>>(),
-            "errors": failures(ran).collect::<Vec<_>>(),
-        },
-    });
-    if shows_disks(ran) {
-        document["disk_util"] = ran.disks.iter().map(disk).collect();
+    let mut fields: Fields = vec![
+        ("fio version", LAYOUT.into()),
+        ("timestamp", (ran.ended_unix_ms / 1000).into()),
+        ("timestamp_ms", ran.ended_unix_ms.into()),
+        ("time", local.strftime("%a %b %e %H:%M:%S %Y").to_string().into()),
+    ];
+    fields.extend(given("global options", &ran.plan.global_options));
+    fields.push(("jobs", Tree::List(jobs)));
+    if shows_disks(ran) && !ran.disks.is_empty() {
+        fields.push(("disk_util", Tree::list(ran.disks.iter().map(disk))));
     }
-    document
+    fields.extend(idleness(ran));
+    let findings = ran.stages.iter().flat_map(|stage| &stage.findings);
+    let findings = findings.map(|finding| serde_json::to_value(finding).unwrap_or_default());
+    let own_fields = [
+        ("version", Tree::from(env!("CARGO_PKG_VERSION"))),
+        ("latency", latency_note(ran).into()),
+        ("findings", Tree::list(findings)),
+        ("errors", Tree::list(failures(ran))),
+    ];
+    fields.push(("ssdyno", Tree::object(own_fields)));
+    Tree::object(fields).to_string()
 }
 
-fn job(shown: &Shown<'_>, bins: bool) -> Value {
-    let usage = |of: fn(&ThreadUsage) -> u64| shown.sum(|run| of(&run.did.usage));
+/// What the fields of latency mean in this document.
+fn latency_note(ran: &Ran<'_>) -> &'static str {
+    let kinds = ran.jobs.iter().flat_map(|run| run.did.seen.kinds.iter().flatten());
+    if kinds.into_iter().any(|stats| stats.submission.is_some()) {
+        "slat_ns is the submitting call of asynchronous engines, clat_ns the time from then to completion"
+    } else {
+        "clat_ns and lat_ns are both from before the submitting call to completion"
+    }
+}
+
+/// How idle the processors were, if requested.
+fn idleness(ran: &Ran<'_>) -> Option<(&'static str, Tree)> {
+    let processors = ran.processors_idle.as_deref()?;
+    let mut fields = vec![("system".to_string(), Tree::Real(mean(processors)))];
+    if ran.plan.globals.idle_profile == Some(IdleProfile::PerProcessor) {
+        let each = (0..).zip(processors);
+        fields.extend(
+            each.map(|(number, idle): (usize, _)| (format!("cpu-{number}"), Tree::Real(*idle))),
+        );
+    }
+    Some(("cpu_idleness", Tree::object(fields)))
+}
+
+/// Options as given, if there are any.
+fn given(name: &'static str, options: &[(String, String)]) -> Option<(&'static str, Tree)> {
+    let list = options.iter().map(|(name, value)| (name.clone(), Tree::from(value.as_str())));
+    (!options.is_empty()).then(|| (name, Tree::object(list)))
+}
+
+fn job(shown: &Shown<'_>, bins: bool) -> Tree {
+    let job = shown.last_job();
     let elapsed_ns = shown.elapsed_ns();
+    let mut fields: Fields = vec![
+        ("jobname", shown.job.name.as_str().into()),
+        ("groupid", shown.job.group.into()),
+        ("job_start", shown.began_unix_ms().into()),
+        ("error", Tree::Whole(ended::code(shown).unsigned_abs().into())),
+        ("eta", NO_ETA.into()),
+        ("elapsed", elapsed_ns.div_ceil(1_000_000_000).into()),
+    ];
+    fields.extend(given("job options", &job.given));
+    fields.extend(sides(shown, bins));
+    fields.extend(processor(shown));
+    fields.extend(distributions(shown));
+    fields.extend(ended::fields(shown));
+    fields.push(("ssdyno", own_fields(shown)));
+    Tree::object(fields)
+}
+
+/// The time and the processor time of a job.
+fn processor(shown: &Shown<'_>) -> Fields {
+    let usage = |of: fn(&ThreadUsage) -> u64| shown.sum(|run| of(&run.did.usage));
     let thread_ns = shown.sum(|run| run.did.end_ns.saturating_sub(run.did.begin_ns)).max(1) as f64;
-    let cpu_percent = [usage(|u| u.user_ns), usage(|u| u.system_ns)]
-        .map(|cpu_ns| cpu_ns as f64 * 100.0 / thread_ns);
+    let [user_percent, system_percent] = [usage(|u| u.user_ns), usage(|u| u.system_ns)]
+        .map(|cpu_ns| Tree::Real(cpu_ns as f64 * 100.0 / thread_ns));
+    vec![
+        ("job_runtime", (shown.elapsed_ns() / 1_000_000).into()),
+        ("usr_cpu", user_percent),
+        ("sys_cpu", system_percent),
+        ("ctx", usage(|u| u.switches).into()),
+        ("majf", usage(|u| u.major_faults).into()),
+        ("minf", usage(|u| u.minor_faults).into()),
+    ]
+}
+
+/// The distributions of queue depth, batches and latency.
+fn distributions(shown: &Shown<'_>) -> Fields {
     let depth_names = ["1", "2", "4", "8", "16", "32", ">=64"];
     let batch_names = ["0", "4", "8", "16", "32", "64", ">=64"];
     let (ns, us, ms) = shown.latency_classes();
     let classes = ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000"];
     let ms_classes = [&classes[..], &["2000", ">=2000"]].concat();
-    let mut job = json!({
-        "jobname": shown.job.name,
-        "groupid": shown.job.group,
-        "error": ended::code(shown),
-        "eta": NO_ETA,
-        "elapsed": elapsed_ns.div_ceil(1_000_000_000),
-        "job options": Value::Object(job_options(shown.job)),
-        "sync": {
-            "total_ios": shown.flushes().map_or(0, |flushes| flushes.ops),
-            "lat_ns": latency(shown.flushes().map(|f| &f.service), any_percentiles(shown), bins),
-        },
-        "job_runtime": elapsed_ns / 1_000_000,
-        "usr_cpu": cpu_percent[0],
-        "sys_cpu": cpu_percent[1],
-        "ctx": usage(|u| u.switches),
-        "majf": usage(|u| u.major_faults),
-        "minf": usage(|u| u.minor_faults),
-        "iodepth_level": named(&depth_names, &shown.shares(|run| run.did.depths)),
-        "iodepth_submit": named(&batch_names, &shown.shares(|run| run.did.handed)),
-        "iodepth_complete": named(&batch_names, &shown.shares(|run| run.did.returned)),
-        "latency_ns": named(&classes, &ns),
-        "latency_us": named(&classes, &us),
-        "latency_ms": named(&ms_classes, &ms),
-        "ssdyno": ours(shown),
-    });
-    if let Some(fields) = job.as_object_mut() {
-        fields.extend(sides(shown, bins));
-        fields.extend(ended::fields(shown));
-        fields.extend(shown.job.description.iter().map(|text| ("desc".to_string(), json!(text))));
-    }
-    job
+    vec![
+        ("iodepth_level", named(&depth_names, &shown.shares(|run| run.did.depths))),
+        ("iodepth_submit", named(&batch_names, &shown.shares(|run| run.did.handed))),
+        ("iodepth_complete", named(&batch_names, &shown.shares(|run| run.did.returned))),
+        ("latency_ns", named(&classes, &ns)),
+        ("latency_us", named(&classes, &us)),
+        ("latency_ms", named(&ms_classes, &ms)),
+    ]
+}
+
+fn named(names: &[&str], values: &[f64]) -> Tree {
+    Tree::object(names.iter().zip(values).map(|(name, value)| (*name, Tree::Real(*value))))
 }
 
 /// Fields that do not exist in fio.
-fn ours(shown: &Shown<'_>) -> Value {
+fn own_fields(shown: &Shown<'_>) -> Tree {
     let measurements: Vec<_> = shown.runs.iter().map(|run| &run.did.measurement).collect();
-    let responses = shown.reported().into_iter().filter_map(|side| {
+    let sides = shown.reported();
+    let responses = sides.iter().filter_map(|side| {
         let response = side.stats.response.as_ref()?;
-        let percentiles = any_percentiles(shown);
-        Some((side.name().to_string(), latency(Some(response), percentiles, false)))
+        Some((side.name(), latency::fields(Some(response), any_percentiles(shown), false)))
     });
-    json!({
-        "effective_depth": measurements.iter().map(|m| m.effective_depth).sum::<f64>(),
-        "late_ios": measurements.iter().map(|m| m.late_ops).sum::<u64>(),
-        "backend": measurements.first().map(|m| rig::backend_name(m.backend)),
-        "verified_sectors": measurements.iter().map(|m| m.verified_sectors).sum::<u64>(),
-        "response_ns": responses.collect::<Map<_, _>>(),
+    let backend = measurements.first().map(|m| Tree::from(rig::backend_name(m.backend)));
+    Tree::object([
+        ("effective_depth", measurements.iter().map(|m| m.effective_depth).sum::<f64>().into()),
+        ("late_ios", measurements.iter().map(|m| m.late_ops).sum::<u64>().into()),
+        ("backend", backend.unwrap_or(Tree::Null)),
+        ("verified_sectors", measurements.iter().map(|m| m.verified_sectors).sum::<u64>().into()),
+        ("response_ns", Tree::object(responses)),
+        ("thin", Tree::object(thin_percentiles(shown, &sides))),
+    ])
+}
+
+/// The percentiles of each direction that too few samples support.
+fn thin_percentiles(
+    shown: &Shown<'_>,
+    sides: &[ReportedSide<'_>],
+) -> impl Iterator<Item = (&'static str, Tree)> {
+    let percentiles = any_percentiles(shown).unwrap_or_default();
+    sides.iter().filter_map(|side| {
+        let keys: Vec<Tree> = thin(&side.stats.service, percentiles)
+            .map(|percent| percent_key(percent).into())
+            .collect();
+        (!keys.is_empty()).then(|| (side.name(), Tree::List(keys)))
     })
 }
 
-fn named(names: &[&str], values: &[f64]) -> Value {
-    let pairs = names.iter().zip(values).map(|(name, value)| (name.to_string(), json!(value)));
-    Value::Object(pairs.collect())
-}
-
-/// The directions: separate, combined or both, as requested by the job.
-fn sides(shown: &Shown<'_>, bins: bool) -> Map<String, Value> {
-    let mut sides = Map::new();
+/// The directions: separate, combined or both, as requested by the job. As in fio, the flushes
+/// belong to separate directions.
+fn sides(shown: &Shown<'_>, bins: bool) -> Fields {
+    let mixed = || ("mixed", side(shown, shown.mixed(), bins));
     let unified = shown.job.reporting.unified;
-    if unified != UnifiedRw::Mixed {
-        for (name, kind) in
-            [("read", OpKind::Read), ("write", OpKind::Write), ("trim", OpKind::Discard)]
-        {
-            sides.insert(name.to_string(), side(shown, shown.side(kind), bins));
-        }
+    if unified == UnifiedRw::Mixed {
+        return vec![mixed()];
     }
-    if unified != UnifiedRw::None {
-        sides.insert("mixed".to_string(), side(shown, shown.mixed(), bins));
-    }
-    sides
-}
-
-fn side(shown: &Shown<'_>, side: Option<ReportedSide<'_>>, bins: bool) -> Value {
-    let reporting = &shown.last_job().reporting;
-    let percentiles = |wanted: bool| wanted.then_some(&reporting.percentiles[..]);
-    let no_stats = KindStats::default();
-    let stats = side.as_ref().map_or(&no_stats, |side| side.stats);
-    let bytes_per_s = side.as_ref().map_or(0.0, ReportedSide::bytes_per_s);
-    let per_s = side.as_ref().map_or(0.0, ReportedSide::per_s);
-    let service = (stats.ops > 0).then_some(&stats.service);
-    let mut fields = json!({
-        "io_bytes": stats.bytes,
-        "io_kbytes": stats.bytes / 1024,
-        "bw_bytes": bytes_per_s as u64,
-        "bw": (bytes_per_s / 1024.0) as u64,
-        "iops": per_s,
-        "runtime": side.as_ref().map_or(0, ReportedSide::runtime_ms),
-        "total_ios": stats.ops,
-        "short_ios": 0,
-        "drop_ios": 0,
-        "slat_ns": plain(None),
-        "clat_ns": latency(service, percentiles(reporting.clat_percentiles), bins),
-        "lat_ns": latency(service, percentiles(reporting.lat_percentiles), bins),
-    });
-    let (bw, iops) = side.as_ref().map_or(Default::default(), |side| (side.bw, side.iops));
-    let kib = Samples {
-        min: bw.min / 1024.0,
-        max: bw.max / 1024.0,
-        mean: bw.mean / 1024.0,
-        deviation: bw.deviation / 1024.0,
-        ..bw
-    };
-    let share = if bytes_per_s > 0.0 { bw.mean / bytes_per_s } else { 0.0 };
-    let samples = json!({
-        "bw_min": kib.min as u64,
-        "bw_max": kib.max as u64,
-        "bw_agg": (share * 100.0).min(100.0),
-        "bw_mean": kib.mean,
-        "bw_dev": kib.deviation,
-        "bw_samples": kib.count,
-        "iops_min": iops.min as u64,
-        "iops_max": iops.max as u64,
-        "iops_mean": iops.mean,
-        "iops_stddev": iops.deviation,
-        "iops_samples": iops.count,
-    });
-    if let (Some(fields), Value::Object(samples)) = (fields.as_object_mut(), samples) {
-        fields.extend(samples);
-        let priorities = side.and_then(|side| priorities::field(shown, side.kind, bins));
-        fields.extend(priorities.map(|priorities| ("prios".to_string(), priorities)));
-    }
+    let kinds = [("read", OpKind::Read), ("write", OpKind::Write), ("trim", OpKind::Discard)];
+    let mut fields = kinds.map(|(name, kind)| (name, side(shown, shown.side(kind), bins))).to_vec();
+    let flushes = shown.flushes();
+    let flush_latency = latency::fields(flushes.map(|f| &f.service), any_percentiles(shown), bins);
+    let sync_fields =
+        [("total_ios", Tree::from(flushes.map_or(0, |f| f.ops))), ("lat_ns", flush_latency)];
+    fields.push(("sync", Tree::object(sync_fields)));
+    fields.extend((unified == UnifiedRw::Both).then(mixed));
     fields
 }
 
-/// The options as a fio user would write them. Those that describe the I/O are always present,
-/// because readers expect them.
+fn side(shown: &Shown<'_>, side: Option<ReportedSide<'_>>, bins: bool) -> Tree {
+    let reporting = &shown.last_job().reporting;
+    let no_stats = KindStats::default();
+    let stats = side.as_ref().map_or(&no_stats, |side| side.stats);
+    let bytes_per_s = side.as_ref().map_or(0.0, ReportedSide::bytes_per_s);
+    let [submission, completion, total] = latency::named(stats, reporting).map(|latency| {
+        let percentiles = latency.has_percentiles.then_some(&reporting.percentiles[..]);
+        latency::fields(latency.histogram, percentiles, bins)
+    });
+    let mut fields: Fields = vec![
+        ("io_bytes", stats.bytes.into()),
+        ("io_kbytes", (stats.bytes / 1024).into()),
+        ("bw_bytes", (bytes_per_s as u64).into()),
+        ("bw", ((bytes_per_s / 1024.0) as u64).into()),
+        ("iops", side.as_ref().map_or(0.0, ReportedSide::per_s).into()),
+        ("runtime", side.as_ref().map_or(0, ReportedSide::runtime_ms).into()),
+        ("total_ios", stats.ops.into()),
+        ("short_ios", Tree::Whole(0)),
+        ("drop_ios", Tree::Whole(0)),
+        ("slat_ns", submission),
+        ("clat_ns", completion),
+        ("lat_ns", total),
+    ];
+    let priorities = side.as_ref().and_then(|side| priorities::field(shown, side.kind, bins));
+    fields.extend(priorities.map(|priorities| ("prios", priorities)));
+    let (bw, iops) = side.as_ref().map_or(Default::default(), |side| (side.bw, side.iops));
+    fields.extend(samples(bw, iops, bytes_per_s));
+    Tree::object(fields)
+}
+
+/// The samples of bandwidth and IOPS.
+fn samples(bw: Samples, iops: Samples, bytes_per_s: f64) -> Fields {
+    let share = if bytes_per_s > 0.0 { bw.mean / bytes_per_s } else { 0.0 };
+    vec![
+        ("bw_min", ((bw.min / 1024.0) as u64).into()),
+        ("bw_max", ((bw.max / 1024.0) as u64).into()),
+        ("bw_agg", (share * 100.0).min(100.0).into()),
+        ("bw_mean", (bw.mean / 1024.0).into()),
+        ("bw_dev", (bw.deviation / 1024.0).into()),
+        ("bw_samples", (bw.count as u64).into()),
+        ("iops_min", (iops.min as u64).into()),
+        ("iops_max", (iops.max as u64).into()),
+        ("iops_mean", iops.mean.into()),
+        ("iops_stddev", iops.deviation.into()),
+        ("iops_samples", (iops.count as u64).into()),
+    ]
+}
+
 fn text(value: &dyn std::fmt::Display) -> Value {
     Value::String(value.to_string())
 }
 
-/// The options of a job that determine its results, by name, as fio prints them.
+/// The options of a job that determine its results, by name, as fio spells them, whether given or
+/// not.
 pub fn job_options(job: &Job) -> Map<String, Value> {
     let mut options = Map::new();
     let mut insert = |name: &str, value: Value| drop(options.insert(name.to_string(), value));
@@ -276,18 +336,20 @@ fn size(bytes: u64) -> String {
     unit.map_or(bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
 }
 
-fn disk(disk: &DiskUse) -> Value {
-    json!({
-        "name": disk.name,
-        "read_ios": disk.ios[0],
-        "write_ios": disk.ios[1],
-        "read_merges": disk.merges[0],
-        "write_merges": disk.merges[1],
-        "read_ticks": disk.ticks[0],
-        "write_ticks": disk.ticks[1],
-        "in_queue": disk.in_queue,
-        "util": disk.util,
-    })
+fn disk(disk: &DiskUse) -> Tree {
+    Tree::object([
+        ("name", Tree::from(disk.name.as_str())),
+        ("read_ios", disk.ios[0].into()),
+        ("write_ios", disk.ios[1].into()),
+        ("read_sectors", disk.sectors[0].into()),
+        ("write_sectors", disk.sectors[1].into()),
+        ("read_merges", disk.merges[0].into()),
+        ("write_merges", disk.merges[1].into()),
+        ("read_ticks", disk.ticks[0].into()),
+        ("write_ticks", disk.ticks[1].into()),
+        ("in_queue", disk.in_queue.into()),
+        ("util", disk.util.into()),
+    ])
 }
 
 #[cfg(test)]
@@ -296,6 +358,10 @@ mod tests {
     use crate::run::JobRun;
     use crate::testing;
 
+    fn read(text: &str) -> Value {
+        serde_json::from_str(text).expect("JSON")
+    }
+
     /// The results of a job with 100 reads of 1 us.
     fn results(words: &[&str], bins: bool) -> Value {
         let plan = testing::plan(&[&["--name=a", "--size=1m"], words].concat());
@@ -303,7 +369,22 @@ mod tests {
         let mut stats = KindStats { ops: 100, ..KindStats::default() };
         stats.service.record_many(1000, 100);
         run.did.seen.kinds[OpKind::Read as usize] = Some(stats);
-        json(&testing::ran(&plan, vec![run]), bins)
+        read(&json(&testing::ran(&plan, vec![run]), bins))
+    }
+
+    fn options_of(words: &[&str]) -> Map<String, Value> {
+        let plan = testing::plan(&[&["--name=a", "--size=1m"], words].concat());
+        job_options(&plan.jobs[0])
+    }
+
+    #[test]
+    fn options_are_those_given_in_fios_spelling() {
+        let words = ["--readwrite=write", "--name=a", "--size=1m", "--stonewall", "--comm=x"];
+        let plan = testing::plan(&words);
+        let ran = read(&json(&testing::ran(&plan, vec![testing::job_run(&plan.jobs[0])]), false));
+        assert_eq!(ran["global options"], serde_json::json!({"rw": "write"}));
+        let options = serde_json::json!({"name": "a", "size": "1m", "comm": "x"});
+        assert_eq!(ran["jobs"][0]["job options"], options);
     }
 
     #[test]
@@ -315,14 +396,13 @@ mod tests {
             (&["--bsrange=4k-64k"], "bsrange", "4k-64k"),
             (&["--bssplit=4k/60:64k/40"], "bssplit", "64k/40:4k/60"),
         ] {
-            let options = &results(words, false)["jobs"][0]["job options"];
+            let options = options_of(words);
             assert_eq!(options[name], value, "{words:?}");
-            let given = ["bs", "bsrange", "bssplit"].iter().filter(|n| options.get(n).is_some());
+            let given = ["bs", "bsrange", "bssplit"].iter().filter(|n| options.contains_key(**n));
             assert_eq!(given.count(), 1, "{words:?}");
         }
-        let both = results(&["--bs=8k", "--bsrange=4k-4k,4k-8k"], false);
-        let options = &both["jobs"][0]["job options"];
-        assert_eq!((&options["bs"], &options["bsrange"]), (&json!("4k,"), &json!(",4k-8k")));
+        let both = options_of(&["--bs=8k", "--bsrange=4k-4k,4k-8k"]);
+        assert_eq!([&both["bs"], &both["bsrange"]], ["4k,", ",4k-8k"]);
     }
 
     #[test]
@@ -331,19 +411,22 @@ mod tests {
             [("2", "2"), ("1500ms", "1500ms"), ("500ms", "500ms"), ("5us", "5us")]
         {
             let given = format!("--runtime={runtime}");
-            let found = results(&[&given], false);
-            assert_eq!(found["jobs"][0]["job options"]["runtime"], shown);
+            assert_eq!(options_of(&[&given])["runtime"], shown);
         }
         for name in ["d/a\\:b:c", "sim:sd-150x"] {
-            let found = results(&[&format!("--filename={name}")], false);
-            assert_eq!(found["jobs"][0]["job options"]["filename"], name);
+            assert_eq!(options_of(&[&format!("--filename={name}")])["filename"], name);
         }
     }
 
     #[test]
     fn disks_are_shown_unless_disabled() {
-        assert!(results(&[], false)["disk_util"].is_array());
-        assert_eq!(results(&["--disk_util=0"], false).get("disk_util"), None);
+        for (words, shows) in [(&[][..], true), (&["--disk_util=0"], false)] {
+            let plan = testing::plan(&[&["--name=a", "--size=1m"], words].concat());
+            let mut ran = testing::ran(&plan, vec![testing::job_run(&plan.jobs[0])]);
+            let disk = DiskUse { name: "vda".into(), ..DiskUse::default() };
+            ran.disks = vec![disk];
+            assert_eq!(read(&json(&ran, false)).get("disk_util").is_some(), shows);
+        }
     }
 
     #[test]
@@ -379,9 +462,9 @@ mod tests {
             run
         };
         let ran = testing::ran(&plan, [0, 5, 110].map(failed).into());
-        assert_eq!(json(&ran, false)["jobs"][0]["error"], 5);
+        assert_eq!(read(&json(&ran, false))["jobs"][0]["error"], 5);
         assert!(super::super::normal(&ran).contains("err= 5"));
         let good = testing::ran(&plan, vec![failed(0)]);
-        assert_eq!(json(&good, false)["jobs"][0]["error"], 0);
+        assert_eq!(read(&json(&good, false))["jobs"][0]["error"], 0);
     }
 }

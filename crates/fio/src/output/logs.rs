@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rig::Logged;
 
+use super::histograms;
 use super::shown::windows;
 use crate::Plan;
 use crate::job::{DIRECTIONS, Job, direction};
@@ -22,11 +23,13 @@ enum LogValue {
     Bandwidth,
     Iops,
     Latency,
+    Histogram,
 }
 
 /// The priority class marked by fio.
 const REAL_TIME: u16 = 1;
 
+#[derive(Default)]
 struct LogLine {
     ms: u64,
     values: Vec<u64>,
@@ -34,6 +37,7 @@ struct LogLine {
     bytes: u64,
     offset: u64,
     priority: u16,
+    issue_ns: u64,
 }
 
 /// Writes the logs requested by the jobs to `directory`, and returns their paths.
@@ -88,17 +92,21 @@ fn wanted(job: &Job) -> Vec<(&'static str, LogValue, &str)> {
         ("iops", LogValue::Iops, &logs.iops),
         ("clat", LogValue::Latency, &logs.lat),
         ("lat", LogValue::Latency, &logs.lat),
+        ("clat_hist", LogValue::Histogram, &logs.histogram),
     ];
     let logs = logs.into_iter();
     logs.filter_map(|(name, value, prefix)| Some((name, value, prefix.as_deref()?))).collect()
 }
 
 fn write_log(run: &JobRun<'_>, value: LogValue, out: &mut impl Write) -> io::Result<()> {
+    if value == LogValue::Histogram {
+        return histograms::write_log(run, out);
+    }
     let logs = &run.job.logs;
     let began_ns = run.began_unix_ns + run.did.origin_ns + run.did.begin_ns;
     let epoch_ms = if logs.unix_epoch { began_ns / 1_000_000 } else { 0 };
     let write = |line: LogLine| {
-        let LogLine { ms, values, direction, bytes, offset, priority } = line;
+        let LogLine { ms, values, direction, bytes, offset, priority, issue_ns } = line;
         write!(out, "{}", ms + epoch_ms)?;
         for value in values {
             write!(out, ", {value}")?;
@@ -108,11 +116,14 @@ fn write_log(run: &JobRun<'_>, value: LogValue, out: &mut impl Write) -> io::Res
             write!(out, ", {offset}")?;
         }
         if logs.priority {
-            writeln!(out, ", 0x{priority:04x}")?
+            write!(out, ", 0x{priority:04x}")?
         } else {
-            writeln!(out, ", {}", u8::from(priority >> 13 == REAL_TIME))?
+            write!(out, ", {}", u8::from(priority >> 13 == REAL_TIME))?
         }
-        Ok(())
+        if logs.issue_time {
+            write!(out, ", {issue_ns}")?;
+        }
+        writeln!(out)
     };
     if logs.average.is_zero() {
         each(run, value, write)
@@ -137,8 +148,9 @@ fn each(
                 (bytes as f64 / 1024.0 * 1e9 / logged.service_ns.max(1) as f64) as u64
             }
             LogValue::Iops => 1,
-            LogValue::Latency => logged.service_ns,
+            LogValue::Latency | LogValue::Histogram => logged.service_ns,
         };
+        let issued_ns = logged.done_ns.saturating_sub(logged.service_ns + run.did.begin_ns);
         Some(LogLine {
             ms: logged.done_ns.saturating_sub(run.did.begin_ns) / 1_000_000,
             values: vec![amount],
@@ -146,6 +158,8 @@ fn each(
             bytes,
             offset: logged.op.offset & place,
             priority: if logged.priority == 0 { own_priority } else { logged.priority },
+            // As in fio, only the logs of latency have it.
+            issue_ns: if value == LogValue::Latency { issued_ns } else { 0 },
         })
     };
     run.log.each(|logged| line(logged).map_or(Ok(()), &mut write))
@@ -166,7 +180,7 @@ fn averages(run: &JobRun<'_>, value: LogValue) -> Vec<LogLine> {
             let mean = match value {
                 LogValue::Bandwidth => (bytes as f64 / 1024.0 / seconds) as u64,
                 LogValue::Iops => (ops as f64 / seconds) as u64,
-                LogValue::Latency => sum_ns / ops,
+                LogValue::Latency | LogValue::Histogram => sum_ns / ops,
             };
             let logs = &run.job.logs;
             let largest = if value == LogValue::Latency { max_ns } else { mean };
@@ -177,7 +191,8 @@ fn averages(run: &JobRun<'_>, value: LogValue) -> Vec<LogLine> {
             };
             let ms = i * window_ns / 1_000_000;
             // In fio, averages have no block size.
-            lines.push(LogLine { ms, values, direction, bytes: 0, offset: 0, priority: 0 });
+            let line = LogLine { ms, values, direction, ..LogLine::default() };
+            lines.push(line);
         }
     }
     lines

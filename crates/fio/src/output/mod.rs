@@ -1,12 +1,12 @@
 //! The results of a plan in fio's formats: text for users, JSON for tools, and logs.
 //!
-//! The layout is fio's, so that users and programs find their way. There are three deliberate
+//! The layout is fio's, so that users and programs find their way. There are two deliberate
 //! differences: latency includes the call that submits an operation (fio excludes it from `clat`),
-//! a percentile with fewer than ten samples beyond it is omitted, and findings about the numbers
-//! are remarks for stderr.
+//! and findings about the numbers are remarks for stderr.
 
 mod dumps;
 mod ended;
+mod histograms;
 mod json;
 mod latency;
 mod logs;
@@ -17,6 +17,7 @@ mod record;
 mod remarks;
 mod shown;
 mod terse;
+mod tree;
 
 pub use dumps::write_dumps;
 pub use json::{job_options, json};
@@ -27,10 +28,15 @@ pub use remarks::{failures, remarks};
 pub(crate) use shown::Shown;
 pub use terse::terse;
 
-/// The fio version named in outputs; its layout is used.
-pub const LAYOUT: &str = "fio-3.33";
+/// The fio version whose options are supported and whose layout is used, as fio names it.
+pub const LAYOUT: &str = "fio-3.42";
 
 use super::run::{JobRun, Ran};
+
+/// The mean of some percentages; 0 of none.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
 
 /// Whether the activity of disks is shown: by default, unless all jobs disable it.
 pub(crate) fn shows_disks(ran: &Ran<'_>) -> bool {

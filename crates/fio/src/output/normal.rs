@@ -7,14 +7,24 @@ use record::Histogram;
 use rig::DiskUse;
 use workload::OpKind;
 
+use super::latency::{self, quantiles};
 use super::numbers::{self, LatencyUnit, short};
 use super::shown::{ReportedSide, Samples, Shown, deviation};
-use super::{ended, shown, shows_disks};
+use super::{LAYOUT, ended, mean, shown, shows_disks};
 use crate::run::Ran;
-use crate::{Job, Plan};
+use crate::{Engine, IdleProfile, Job, Plan};
 
-/// Percentiles per line.
-const PER_LINE: usize = 4;
+const DEPTH_NOTE: &str = "note: both iodepth >= 1 and synchronous I/O engine are selected, queue \
+                          depth will be capped at 1\n";
+
+/// Characters of a line that percentiles share.
+const LINE: usize = 73;
+
+/// Least width of a percentile.
+const WIDTH_MIN: usize = 5;
+
+/// Classes of latency per line.
+const CLASSES_PER_LINE: usize = 5;
 
 /// Announces the jobs about to run, one per line.
 pub fn announce(plan: &Plan) -> String {
@@ -38,23 +48,51 @@ pub fn announce(plan: &Plan) -> String {
             text.push_str("...\n");
         }
     }
-    let clones: u32 = plan.jobs.iter().map(|job| job.numjobs).sum();
-    let s = if clones == 1 { "" } else { "s" };
-    let _ = writeln!(text, "ssdyno-{}", env!("CARGO_PKG_VERSION"));
-    let _ = writeln!(text, "Starting {clones} thread{s}");
+    if plan.globals.as_is {
+        let _ = writeln!(text, "{LAYOUT}\nStarting {}", fios_clones(plan));
+    } else {
+        let clones: u32 = plan.jobs.iter().map(|job| job.numjobs).sum();
+        let s = if clones == 1 { "" } else { "s" };
+        let _ = writeln!(text, "ssdyno-{}", env!("CARGO_PKG_VERSION"));
+        let _ = writeln!(text, "Starting {clones} thread{s}");
+    }
     text
+}
+
+/// What fio would start: `1 thread and 2 processes`.
+fn fios_clones(plan: &Plan) -> String {
+    let count = |is_thread: bool| -> u32 {
+        let jobs = plan.jobs.iter().filter(|job| job.thread == is_thread);
+        jobs.map(|job| job.numjobs).sum()
+    };
+    let kinds = [(count(true), "thread", "threads"), (count(false), "process", "processes")];
+    let words = kinds.iter().filter(|(count, ..)| *count > 0);
+    let words =
+        words.map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }));
+    words.collect::<Vec<_>>().join(" and ")
+}
+
+/// fio's note on each clone with a queue depth that its engine ignores. Without `--as-is`, a remark
+/// says it.
+fn depth_notes(ran: &Ran<'_>) -> String {
+    let clones = ran.jobs.iter().filter(|run| {
+        let job = run.job;
+        job.queue.depth > 1 && !job.engine.asynchronous() && job.engine != Engine::Null
+    });
+    clones.map(|_| DEPTH_NOTE).collect()
 }
 
 /// All results of a plan, in fio's format to the last line.
 pub fn normal(ran: &Ran<'_>) -> String {
     let results = shown(ran);
-    let mut text = String::new();
-    for shown in &results {
-        text.push('\n');
+    let mut text = if ran.plan.globals.as_is { depth_notes(ran) } else { String::new() };
+    text.push('\n');
+    for shown in results.iter().filter(|shown| shown.has_operations()) {
         result(&mut text, shown, ran);
     }
-    groups(&mut text, &results);
+    groups(&mut text, &results, ran.plan);
     disks(&mut text, ran);
+    idleness(&mut text, ran);
     text
 }
 
@@ -76,49 +114,59 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
         let _ = writeln!(text, "  Description  : [{}]", emit::plain(description));
     }
     for side in shown.reported() {
-        direction(text, job, &side);
-    }
-    if let Some(flushes) = shown.flushes() {
-        text.push_str("  fsync/fdatasync/sync_file_range:\n");
-        latency(text, job, "sync", &flushes.service);
+        direction(text, shown, &side);
+        if let Some(response) = side.stats.response.as_ref().filter(|_| !ran.plan.globals.as_is) {
+            latency_line(text, "resp", response);
+        }
+        rates(text, job, &side);
     }
     if !job.reporting.gtod_reduce {
         classes(text, shown);
     }
+    if let Some(flushes) = shown.flushes() {
+        text.push_str("  fsync/fdatasync/sync_file_range/syncfs:\n");
+        latency_line(text, "sync", &flushes.service);
+        percentiles(text, job, "sync", &flushes.service);
+    }
     machine(text, shown);
 }
 
-fn direction(text: &mut String, job: &Job, side: &ReportedSide<'_>) {
+fn direction(text: &mut String, shown: &Shown<'_>, side: &ReportedSide<'_>) {
+    let reporting = &shown.last_job().reporting;
     let name = match side.kind {
         Some(OpKind::Discard) => "trim",
         _ => side.name(),
     };
-    let zones = if side.kind == Some(OpKind::Write) { "; 0 zone resets" } else { "" };
     let _ = writeln!(
         text,
-        "  {name}: IOPS={}, BW={}({}/{}msec){zones}",
+        "  {name}: IOPS={}, BW={}({}/{}msec)",
         numbers::count(side.per_s()),
-        numbers::rate(side.bytes_per_s(), job.reporting.bits),
+        numbers::rate(side.bytes_per_s(), reporting.bits),
         numbers::bytes(side.stats.bytes),
         side.runtime_ms(),
     );
-    if !job.reporting.gtod_reduce {
-        if !job.reporting.disable_lat || !job.reporting.disable_clat {
-            latency(text, job, "lat", &side.stats.service);
-        }
-        if let Some(response) = &side.stats.response {
-            latency(text, job, "resp", response);
+    let latencies = latency::named(side.stats, reporting);
+    for latency in &latencies {
+        if let Some(histogram) = latency.histogram {
+            latency_line(text, latency.name, histogram);
         }
     }
+    for latency in latencies.iter().filter(|latency| latency.has_percentiles) {
+        if let Some(histogram) = latency.histogram {
+            percentiles(text, shown.last_job(), latency.name, histogram);
+        }
+    }
+}
+
+/// The samples of bandwidth and IOPS.
+fn rates(text: &mut String, job: &Job, side: &ReportedSide<'_>) {
     let share = side.bw.mean * 100.0 / side.bytes_per_s().max(1.0);
     if side.bw.count > 0 {
-        let bits = job.reporting.bits;
-        let divisor = if bits { 128.0 } else { 1024.0 };
-        let unit = if bits { "Kibit/s" } else { "  KiB/s" };
         let Samples { min, max, mean, deviation, count } = side.bw;
+        let (unit, divisor) = rate_unit(mean, job.reporting.bits);
         let _ = writeln!(
             text,
-            "   bw ({unit}): min={:5.0}, max={:5.0}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={count}",
+            "   bw ({unit:>5}/s): min={:5.0}, max={:5.0}, per={:3.2}%, avg={:5.2}, stdev={:5.2}, samples={count}",
             min / divisor,
             max / divisor,
             share.min(100.0),
@@ -135,8 +183,16 @@ fn direction(text: &mut String, job: &Job, side: &ReportedSide<'_>) {
     }
 }
 
-/// A latency's line and percentiles.
-fn latency(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
+/// The unit of samples of a rate with this mean in bytes, and its bytes: fio changes to the larger
+/// one above 1024 * 1024 of the smaller.
+fn rate_unit(mean: f64, bits: bool) -> (&'static str, f64) {
+    let (unit, larger_unit, divisor) =
+        if bits { ("Kibit", "Mibit", 128.0) } else { ("KiB", "MiB", 1024.0) };
+    if mean / divisor > 1024.0 * 1024.0 { (larger_unit, divisor * 1024.0) } else { (unit, divisor) }
+}
+
+/// The line of a latency.
+fn latency_line(text: &mut String, name: &str, histogram: &Histogram) {
     let (Some(min), Some(max), Some(mean)) = (histogram.min(), histogram.max(), histogram.mean())
     else {
         return;
@@ -151,36 +207,33 @@ fn latency(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
         mean / unit.ns,
         deviation / unit.ns,
     );
-    if job.reporting.clat_percentiles || job.reporting.lat_percentiles {
-        percentiles(text, job, name, histogram);
-    }
 }
 
 fn percentiles(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
-    let percents = job.reporting.percentiles.iter();
-    let percentiles: Vec<(f64, u64)> =
-        percents.filter_map(|p| Some((*p, histogram.percentile(p / 100.0)?))).collect();
+    let percentiles: Vec<(f64, u64)> = quantiles(histogram, &job.reporting.percentiles).collect();
     let (Some((_, min)), Some((_, max))) = (percentiles.first(), percentiles.last()) else {
         return;
     };
-    let unit = match (*min, *max) {
-        (2_000_001.., 99_999_001..) => LatencyUnit { name: "msec", ns: 1e6 },
-        (2001.., 100_000..) => LatencyUnit { name: "usec", ns: 1e3 },
-        _ => LatencyUnit { name: "nsec", ns: 1.0 },
+    let (unit, unit_ns) = match (*min, *max) {
+        (2_000_001.., 100_000_000..) => ("msec", 1_000_000),
+        (2001.., 100_000..) => ("usec", 1000),
+        _ => ("nsec", 1),
     };
-    let _ = writeln!(text, "    {name} percentiles ({}):", unit.name);
-    let width = format!("{:.0}", *max as f64 / unit.ns).len().max(4);
+    let _ = writeln!(text, "    {name} percentiles ({unit}):");
+    let width = (max / unit_ns).to_string().len().max(WIDTH_MIN);
     let precision = job.reporting.percentile_precision as usize;
-    for (i, (percent, ns)) in percentiles.iter().enumerate() {
-        let begin = if i % PER_LINE == 0 { "     | " } else { " " };
-        let end = match i + 1 {
-            last if last == percentiles.len() => "\n",
-            next if next % PER_LINE == 0 => ",\n",
-            _ => ",",
-        };
-        let percent = format!("{percent:.precision$}");
-        let _ = write!(text, "{begin}{percent:>5}th=[{:>width$.0}]{end}", *ns as f64 / unit.ns);
+    let percent_width = precision + 3;
+    let per_line = (LINE / (precision + 10 + width)).max(1);
+    for line in percentiles.chunks(per_line) {
+        let entries = line.iter().map(|(percent, ns)| {
+            let rounded_up = ns.div_ceil(unit_ns);
+            format!(" {percent:>percent_width$.precision$}th=[{rounded_up:>width$}]")
+        });
+        let _ = writeln!(text, "     |{},", entries.collect::<Vec<_>>().join(","));
     }
+    // The last line ends without a comma.
+    text.truncate(text.len() - 2);
+    text.push('\n');
 }
 
 fn classes(text: &mut String, shown: &Shown<'_>) {
@@ -194,7 +247,7 @@ fn classes(text: &mut String, shown: &Shown<'_>) {
             .filter(|(_, share)| **share > 0.0)
             .map(|(bound, share)| format!("{bound}={:.2}%", share.max(0.01)))
             .collect();
-        for line in classes.chunks(6) {
+        for line in classes.chunks(CLASSES_PER_LINE) {
             let _ = writeln!(text, "  lat ({unit})   : {}", line.join(", "));
         }
     }
@@ -240,8 +293,8 @@ fn machine(text: &mut String, shown: &Shown<'_>) {
     text.push_str(&ended::lines(shown));
 }
 
-fn groups(text: &mut String, results: &[Shown<'_>]) {
-    let mut numbers: Vec<u32> = results.iter().map(|shown| shown.job.group).collect();
+fn groups(text: &mut String, results: &[Shown<'_>], plan: &Plan) {
+    let mut numbers: Vec<u32> = plan.jobs.iter().map(|job| job.group).collect();
     numbers.dedup();
     for group in numbers {
         let _ = writeln!(text, "\nRun status group {group} (all jobs):");
@@ -283,16 +336,30 @@ fn group_line(text: &mut String, name: &str, sides: &[&ReportedSide<'_>], bits: 
     );
 }
 
+/// How idle the processors were, if requested.
+fn idleness(text: &mut String, ran: &Ran<'_>) {
+    let Some(processors) = &ran.processors_idle else { return };
+    let _ = writeln!(text, "\nCPU idleness:\n  system: {:.2}%", mean(processors));
+    if ran.plan.globals.idle_profile == Some(IdleProfile::PerProcessor) {
+        let list: Vec<String> = processors.iter().map(|idle| format!("{idle:.2}%")).collect();
+        let _ = writeln!(text, "  percpu: {}", list.join(", "));
+    }
+}
+
 fn disks(text: &mut String, ran: &Ran<'_>) {
     if ran.disks.is_empty() || !shows_disks(ran) {
         return;
     }
     text.push_str("\nDisk stats (read/write):\n");
-    for DiskUse { name, ios, merges, ticks, in_queue, util } in &ran.disks {
+    for DiskUse { name, ios, sectors, merges, ticks, in_queue, util } in &ran.disks {
+        let pair = |[read, written]: [u64; 2]| format!("{read}/{written}");
         let _ = writeln!(
             text,
-            "  {name}: ios={}/{}, merge={}/{}, ticks={}/{}, in_queue={in_queue}, util={util:.2}%",
-            ios[0], ios[1], merges[0], merges[1], ticks[0], ticks[1],
+            "  {name}: ios={}, sectors={}, merge={}, ticks={}, in_queue={in_queue}, util={util:.2}%",
+            pair(*ios),
+            pair(*sectors),
+            pair(*merges),
+            pair(*ticks),
         );
     }
 }

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 
 use rig::KindStats;
-use serde_json::{Value, json};
 use workload::OpKind;
 
-use super::latency::{any_percentiles, latency};
+use super::latency::{self, any_percentiles};
 use super::shown::Shown;
+use super::tree::Tree;
 use crate::job::DIRECTIONS;
 
 /// The field `prios` of one direction, or of all combined; `None` for a single priority.
-pub(super) fn field(shown: &Shown<'_>, kind: Option<OpKind>, bins: bool) -> Option<Value> {
+pub(super) fn field(shown: &Shown<'_>, kind: Option<OpKind>, bins: bool) -> Option<Tree> {
     let mut groups: BTreeMap<(u8, u8), KindStats> = BTreeMap::new();
     for run in &shown.runs {
         let kinds =
@@ -26,14 +26,18 @@ pub(super) fn field(shown: &Shown<'_>, kind: Option<OpKind>, bins: bool) -> Opti
     let reporting = &shown.last_job().reporting;
     let name = if reporting.lat_percentiles { "lat_ns" } else { "clat_ns" };
     let fields = groups.iter().map(|((class, level), stats)| {
-        let latency = latency(Some(&stats.service), any_percentiles(shown), bins);
-        json!({ "prioclass": class, "prio": level, name: latency })
+        let latency = latency::fields(Some(&stats.service), any_percentiles(shown), bins);
+        let fields = [("prioclass", class), ("prio", level)];
+        let fields = fields.map(|(name, value)| (name, u32::from(*value).into()));
+        Tree::object(fields.into_iter().chain([(name, latency)]))
     });
-    (groups.len() > 1).then(|| fields.collect())
+    (groups.len() > 1).then(|| Tree::List(fields.collect()))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::{Job, testing};
 
@@ -48,6 +52,7 @@ mod tests {
         }
         let both = Shown::new(runs.iter().collect());
         let list = field(&both, Some(OpKind::Read), false).expect("two priorities");
+        let list: Value = serde_json::from_str(&list.to_string()).expect("JSON");
         let pairs = list.as_array().into_iter().flatten();
         let pairs: Vec<_> = pairs.map(|prio| [&prio["prioclass"], &prio["prio"]]).collect();
         assert_eq!(pairs, [[0, 0], [2, 4]]);

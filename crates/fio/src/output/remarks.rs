@@ -6,10 +6,15 @@ use std::fmt::Write;
 use record::{Finding, FindingKind, Histogram, IoErrors, Level};
 use workload::units;
 
+use super::latency::thin;
 use super::shown;
 use super::shown::{ReportedSide, Shown};
 use crate::VerifyKind;
 use crate::run::{JobRun, Ran, depth_is_fiction, mapped};
+
+/// Direct transfers of at least this many bytes run faster from huge pages: at 1 MiB, the kernel
+/// splits those from fio's buffers.
+const LARGE_BLOCK: u64 = 256 << 10;
 
 /// All remarks on the results of a plan.
 pub fn remarks(ran: &Ran<'_>) -> String {
@@ -50,18 +55,17 @@ fn latency_line(side: &ReportedSide<'_>, name: &str, histogram: &Histogram) -> S
     format!("  {:<15}: {name} {}\n", side.name(), words.collect::<Vec<_>>().join(", "))
 }
 
-/// Whether percentiles that the job asks for have too few samples to be printed.
-fn omits_percentiles(shown: &Shown<'_>) -> bool {
+/// Whether percentiles that are printed have too few samples beyond them.
+fn has_thin_percentiles(shown: &Shown<'_>) -> bool {
     let reporting = &shown.job.reporting;
     let prints_percentiles = (reporting.clat_percentiles || reporting.lat_percentiles)
         && !reporting.gtod_reduce
         && !(reporting.disable_lat && reporting.disable_clat);
     prints_percentiles
-        && shown.reported().iter().any(|side| {
-            let histogram = &side.stats.service;
-            let mut percents = reporting.percentiles.iter();
-            histogram.count() > 0 && percents.any(|p| histogram.percentile(p / 100.0).is_none())
-        })
+        && shown
+            .reported()
+            .iter()
+            .any(|side| thin(&side.stats.service, &reporting.percentiles).next().is_some())
 }
 
 /// Findings about the numbers, and the remaining files.
@@ -128,8 +132,15 @@ fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
             "   reads and writes are a fixed mix: their rates are one measurement, not two".into(),
         );
     }
-    if omits_percentiles(shown) {
-        notes.push("   percentiles with fewer than ten samples beyond them are omitted".into());
+    if real && job.syncing.direct && job.access.blocks.each().iter().any(|b| b.max() >= LARGE_BLOCK)
+    {
+        notes.push(
+            "   buffers are in huge pages: a large direct transfer has fewer segments than fio's"
+                .into(),
+        );
+    }
+    if has_thin_percentiles(shown) {
+        notes.push("!  some percentiles have fewer than ten samples beyond them: ssdyno.thin in the JSON names them".into());
     }
     let sectors: u64 = shown.runs.iter().map(|r| r.did.measurement.verified_sectors).sum();
     if job.verifies() && sectors > 0 {

@@ -139,6 +139,11 @@ impl<'r> Shown<'r> {
         self.runs.iter().map(|run| run.error()).find(|code| *code != 0).unwrap_or(0)
     }
 
+    /// Whether any direction has operations.
+    pub(crate) fn has_operations(&self) -> bool {
+        DIRECTIONS.iter().any(|kind| self.kinds[*kind as usize].is_some())
+    }
+
     /// Flushes that were issued between operations.
     pub(crate) fn flushes(&self) -> Option<&KindStats> {
         self.kinds[OpKind::Flush as usize].as_ref()
@@ -147,6 +152,12 @@ impl<'r> Shown<'r> {
     /// The sum of a quantity over the clones.
     pub(crate) fn sum(&self, of: impl Fn(&JobRun<'_>) -> u64) -> u64 {
         self.runs.iter().map(|run| of(run)).sum()
+    }
+
+    /// Start of its first clone, milliseconds since 1970.
+    pub(crate) fn began_unix_ms(&self) -> u64 {
+        let times = self.runs.iter().map(|run| run.began_unix_ns + run.did.origin_ns);
+        times.min().unwrap_or(0) / 1_000_000
     }
 
     /// Time from start to end of the longest clone, nanoseconds.

@@ -18,7 +18,7 @@ const NO_PERCENTILE: &str = "0%=0";
 
 /// One line per result, each with a line feed.
 pub fn terse(ran: &Ran<'_>, version: u32) -> String {
-    let document = json(ran, false);
+    let document: Value = serde_json::from_str(&json(ran, false)).unwrap_or_default();
     let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
     let disks = document["disk_util"].as_array().map_or(&[][..], Vec::as_slice);
     with_results(ran, |results| {
@@ -32,8 +32,8 @@ fn line(shown: &Shown<'_>, job: &Value, disks: &[Value], version: u32) -> String
     let mut fields = vec![version.to_string(), LAYOUT.to_string()];
     let mut names = ["jobname", "groupid", "error"].map(|key| text(&job[key]));
     if !shown.job.reporting.stats {
-        // As in fio, a hidden job has neither name nor group.
-        (names[0], names[1]) = (String::new(), "-1".to_string());
+        // As in fio, a hidden job has no group.
+        names[1] = "-1".to_string();
     }
     fields.extend(names);
     let sides = match (shown.job.reporting.unified, version) {

@@ -24,6 +24,8 @@ pub(super) struct JobClone<'p> {
     pub spans: Vec<Span>,
     /// The content of its writes.
     pub content: Content,
+    /// Whether the calls that submit its operations are timed.
+    pub times_submission: bool,
 }
 
 impl JobClone<'_> {
@@ -138,6 +140,7 @@ mod tests {
             files: vec![FileUse { path: "f".into(), region: Region::first(file_end) }],
             spans: vec![Span { start: 0, again: 0, bytes, file_end }],
             content: Content::default(),
+            times_submission: false,
         };
         clone.outline()
     }

@@ -18,6 +18,8 @@ use crate::{Amount, Engine, Fallocate, Job};
 pub(super) struct FilePart {
     pub path: PathBuf,
     pub span: Span,
+    /// Whether the file is laid out for it: no earlier clone needs as much of it.
+    pub is_laid_out: bool,
 }
 
 impl FilePart {
@@ -98,10 +100,13 @@ impl PlanFiles {
             } else {
                 size.unwrap_or(0).max(planned).max(region.end())
             };
+            let laid_out_end = file.bytes.unwrap_or(0).max(plan.end);
+            let is_laid_out = !device && !plan.on_open && region.end() > laid_out_end;
             plan.end = plan.end.max(region.end());
             plan.used_bytes = plan.used_bytes.saturating_add(bytes);
             let loop_start = first_byte(job, clone, file_end, device);
-            parts.push(FilePart { path, span: Span { start, again: loop_start, bytes, file_end } });
+            let span = Span { start, again: loop_start, bytes, file_end };
+            parts.push(FilePart { path, span, is_laid_out });
         }
         Ok(parts)
     }

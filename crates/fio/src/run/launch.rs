@@ -135,6 +135,7 @@ fn issue(clone: &JobClone<'_>) -> Issue {
         salt: clone.salt(),
         fadvise: job.files.fadvise != FadviseHint::None,
         think: rates::think(job),
+        times_submission: clone.times_submission,
         serialize_overlap: queue.serialize_overlap,
         fsync: job.syncing.fdatasync == 0 || job.syncing.fsync > 0,
         flow: (flow.weight > 0).then(|| FlowPart {

@@ -10,6 +10,7 @@ mod content;
 mod control;
 mod error;
 mod files;
+mod idle;
 mod launch;
 mod least;
 mod numa;
@@ -29,7 +30,7 @@ mod stream;
 mod turn;
 mod walk;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rig::{DiskUse, FilePlan, Files, Measurement, Rig, StopReason, TargetInfo};
@@ -41,6 +42,7 @@ use clones::JobClone;
 pub use control::Judgement;
 pub use error::RunError;
 use files::{FilePart, PlanFiles, share_fits};
+use idle::Processors;
 pub use oplog::OpLog;
 use positions::{Places, uses};
 pub(crate) use result::FAULT;
@@ -54,6 +56,7 @@ use walk::Span;
 pub struct CheckedPlan<'p> {
     plan: &'p Plan,
     files: PlanFiles,
+    layouts: Vec<ClonesLayout<'p>>,
     clones: Vec<JobClone<'p>>,
     /// Data that will be lost, for display.
     destroys: Option<String>,
@@ -71,6 +74,8 @@ pub struct Ran<'p> {
     pub stages: Vec<Measurement>,
     /// Disk activity during the run.
     pub disks: Vec<DiskUse>,
+    /// Percentage of the time in which each processor was idle, if requested.
+    pub processors_idle: Option<Vec<f64>>,
     /// Remaining files, and their sizes in bytes.
     pub left: Vec<(PathBuf, u64)>,
     /// Files that `unlink=1` failed to remove.
@@ -99,6 +104,7 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<CheckedPlan<'
         }
     }
     let (mut files, mut clones, mut stage) = (PlanFiles::new(&plan.jobs), Vec::new(), 0);
+    let mut layouts = Vec::new();
     for (i, job) in plan.jobs.iter().enumerate() {
         stage += usize::from(job.schedule.stonewall && i > 0);
         for number in clone_numbers(job.numjobs) {
@@ -106,6 +112,7 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<CheckedPlan<'
                 Engine::Null => imagined(job, number),
                 _ => files.add(job, number, door)?,
             };
+            layouts.extend(ClonesLayout::from_parts(job, &parts));
             sequence_fits(job, &parts)?;
             share_fits(job, &parts)?;
             let (uses, spans) = parts.into_iter().map(|part| (part.used(job), part.span)).unzip();
@@ -118,12 +125,19 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<CheckedPlan<'
                 files: uses,
                 spans,
                 content: Content::default(),
+                times_submission: real && plan.globals.as_is && times_submission(job),
             });
         }
     }
     content::assign(&mut clones);
     let destroys = door.admit(&files.plans())?;
-    Ok(CheckedPlan { plan, files, clones, destroys, real })
+    Ok(CheckedPlan { plan, files, layouts, clones, destroys, real })
+}
+
+/// Whether fio times the calls that submit a job's operations: those of engines that do not wait
+/// for them in the same call.
+fn times_submission(job: &Job) -> bool {
+    job.engine.asynchronous() && !job.reporting.disable_slat
 }
 
 /// The numbers of a job's clones in the order of fio: the first, then the others from the last.
@@ -162,6 +176,7 @@ fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
         FilePart {
             path: path.into(),
             span: Span { start, again: start, bytes, file_end: start.saturating_add(bytes) },
+            is_laid_out: false,
         }
     });
     parts.collect()
@@ -171,8 +186,29 @@ fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
 pub struct Setting<'a> {
     /// Set when the user ends the run.
     pub interrupt: &'a AtomicBool,
-    /// Called before a file is laid out, with its path and its size in bytes.
-    pub laying_out: &'a mut dyn FnMut(&Path, u64),
+    /// Called for each clone with files to lay out, before the first of them.
+    pub laying_out: &'a mut dyn FnMut(&ClonesLayout<'_>),
+}
+
+/// The files that are laid out for a clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClonesLayout<'p> {
+    /// The name of its job.
+    pub job: &'p str,
+    /// Number of files.
+    pub files: u64,
+    /// Sum of their sizes.
+    pub bytes: u64,
+}
+
+impl<'p> ClonesLayout<'p> {
+    /// The files among these parts that are laid out, if any.
+    fn from_parts(job: &'p Job, parts: &[FilePart]) -> Option<ClonesLayout<'p>> {
+        let parts = parts.iter().filter(|part| part.is_laid_out);
+        let files = parts.clone().count() as u64;
+        let bytes = parts.map(|part| part.span.start + part.span.bytes).sum();
+        (files > 0).then_some(ClonesLayout { job: &job.name, files, bytes })
+    }
 }
 
 impl<'p> CheckedPlan<'p> {
@@ -261,15 +297,15 @@ impl<'p> CheckedPlan<'p> {
     /// Lays out the files and runs the jobs.
     fn perform(&self, rig: &mut dyn Rig, setting: &mut Setting<'_>) -> Result<Ran<'p>, RunError> {
         let interrupted = || setting.interrupt.load(Ordering::Relaxed);
-        rig.files()?.lay_out(stage::unix_ns() | 1, &mut |path, bytes| {
-            (setting.laying_out)(path, bytes);
-            !interrupted()
-        })?;
+        self.layouts.iter().for_each(|layout| (setting.laying_out)(layout));
+        rig.files()?.lay_out(stage::unix_ns() | 1, &mut |_, _| !interrupted())?;
+        let processors = Processors::read(self.plan).filter(|_| self.real);
         let mut ran = Ran {
             plan: self.plan,
             jobs: Vec::new(),
             stages: Vec::new(),
             disks: Vec::new(),
+            processors_idle: None,
             left: Vec::new(),
             unremoved: Vec::new(),
             ended_unix_ms: 0,
@@ -297,6 +333,9 @@ impl<'p> CheckedPlan<'p> {
                 break;
             }
         }
+        let processors_after = Processors::read(self.plan);
+        ran.processors_idle =
+            processors.zip(processors_after).map(|(before, after)| after.idle_since(&before));
         ran.interrupted |=
             ran.stages.iter().any(|m| m.stop == StopReason::Interrupted) && interrupted();
         Ok(ran)

@@ -114,7 +114,7 @@ fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
         return Ok(OpLog::default());
     }
     let logs = &clone.job.logs;
-    let prefix = [&logs.bw, &logs.iops, &logs.lat].into_iter().flatten().next();
+    let prefix = [&logs.bw, &logs.iops, &logs.lat, &logs.histogram].into_iter().flatten().next();
     let directory = plan.globals.aux_path.as_deref().map_or(Path::new("."), Path::new);
     let prefix_path = directory.join(prefix.map_or("", String::as_str));
     let place = emit::directory_of(&prefix_path);

@@ -117,9 +117,13 @@ pub(crate) fn signed(value: &Value, text: &str) -> Parsed<i64> {
 /// Leading digits and the rest.
 fn digits(text: &str) -> Parsed<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, rest) = text.split_at(end);
+    let (digits, mut rest) = text.split_at(end);
     if text.starts_with('-') {
         return Err(format!("'{text}' is negative"));
+    }
+    // What a script computes may end in `.0`.
+    if rest.strip_prefix('.').is_some_and(|zeros| zeros.chars().all(|c| c == '0')) {
+        rest = "";
     }
     if rest.starts_with('.') {
         return Err(format!(
@@ -163,6 +167,7 @@ mod tests {
         assert_eq!(plain("4k", 1000), 4000);
         assert_eq!(plain("2t", 1024), 2 << 40);
         assert_eq!(plain("0x10", 1024), 16);
+        assert_eq!(plain("67108864.0", 1024), 64 << 20);
         assert_eq!(plain("512b", 1024), 512);
         assert_eq!(size("50%", 1024), Ok(Number::Percent(50)));
     }

@@ -6,12 +6,12 @@
 mod target;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use engine::Permissions;
 use fio::output;
-use fio::run::{self, CheckedPlan, Ran};
+use fio::run::{self, CheckedPlan, ClonesLayout, Ran};
 use record::{Plan, PlanStep, Safety, TargetKind};
 use rig::TargetInfo;
 use script::Outcome;
@@ -38,11 +38,11 @@ pub struct Request<'p> {
 
 impl<'p> Request<'p> {
     /// Makes every check that is possible without touching the target, and plans the jobs.
-    /// `laying_out` is called before a file is laid out, with its size in bytes; `results` gets the
-    /// results of the jobs, unless an error ends the run.
+    /// `laying_out` is called for each clone with files to lay out; `results` gets the results of the
+    /// jobs, unless an error ends the run.
     pub fn plan<'a>(
         &'a self,
-        laying_out: &'a mut dyn FnMut(&Path, u64),
+        laying_out: &'a mut dyn FnMut(&ClonesLayout<'_>),
         results: &'a mut Option<Ran<'p>>,
     ) -> Result<PlannedRun<'a>> {
         let mut target = FioTarget::from_plan(self.jobs, self.permissions.clone())?;

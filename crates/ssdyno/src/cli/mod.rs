@@ -174,8 +174,8 @@ pub fn reparsed(words: &[String]) -> Option<Command> {
     Cli::try_parse_from(words).ok().map(|cli| cli.command)
 }
 
-/// The command line. If called through a link named `fio` or `iozone`, inserts that command; `help run`
-/// is `run --help`.
+/// The command line. If called through a link named `fio` or `iozone`, inserts that command, which
+/// stands in for the tool; `help run` is `run --help`.
 pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_some_and(|word| word == "help") {
         let (name, topic) = (words.iter().take(1), words.iter().skip(2).take(1));
@@ -183,7 +183,7 @@ pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
     }
     let name = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
     let Some(tool @ ("fio" | "iozone")) = name else { return words };
-    let command = ["ssdyno", tool].map(OsString::from);
+    let command = ["ssdyno", tool, "--as-is"].map(OsString::from);
     command.into_iter().chain(words.into_iter().skip(1)).collect()
 }
 
@@ -252,8 +252,8 @@ mod tests {
     fn a_link_named_like_a_tool_is_that_command() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         let table = [
-            ("/usr/bin/fio --name=a", "ssdyno fio --name=a"),
-            ("iozone -e -I", "ssdyno iozone -e -I"),
+            ("/usr/bin/fio --name=a", "ssdyno fio --as-is --name=a"),
+            ("iozone -e -I", "ssdyno iozone --as-is -e -I"),
             ("ssdyno fio --name=a", "ssdyno fio --name=a"),
             ("./ssdyno-1 run .", "./ssdyno-1 run ."),
             ("ssdyno help", "ssdyno --help"),

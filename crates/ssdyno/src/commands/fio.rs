@@ -6,11 +6,10 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use fio::run::Ran;
+use fio::run::{ClonesLayout, Ran};
 use fio::{self, CommandLine, Eta, OutputFormat, Plan, output};
 use lab::fio::Permissions;
 use lab::{PlannedRun, Recorded};
-use workload::units;
 
 use super::{session, words};
 use crate::cli::{self, FioArgs, OutputArgs};
@@ -26,26 +25,45 @@ const OWN_HELP: &str = "
 ssdyno's own options:
   --destroy=SERIAL   allow overwriting a device, named by its serial number, or a file, named by its
                      size in bytes
-  --overwrite-files  allow overwriting all files made by other programs, but no device
+  --overwrite-files  allow overwriting all files made by other programs, but no device;
+                     SSDYNO_OVERWRITE=DIR: those below a directory
   --no-iommu         detach a pci: drive from the kernel even if no IOMMU protects other memory
   --store=FILE       the store for the record
   --dry-run          show the plan, then stop
-  --as-is            has no effect: stdout is always fio's own output, and remarks go to stderr
+  --as-is            what a script sees is only what fio prints; also SSDYNO_AS_IS=1, or a link
+                     named fio
 
 Files are laid out and kept as in fio. Figures that fio hides go to stderr: response time, a queue
 depth that was not reached, reads that came from RAM. filename=sim:NAME or directory=sim:NAME
 runs the jobs on a virtual drive.
 ";
 
+/// The environment variable that does what `--as-is` does, for scripts that run other scripts.
+const AS_IS: &str = "SSDYNO_AS_IS";
+
+/// The environment variable that names the directory of files that may be overwritten, for scripts
+/// that lay out their files with `dd`.
+const OVERWRITE: &str = "SSDYNO_OVERWRITE";
+
+/// Whether a variable of the environment is set, to other than nothing and 0.
+fn has_environment(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
 /// Runs a fio command line.
 pub fn run(args: &FioArgs) -> Result {
-    let (own_options, words) = OwnOptions::split(&args.words)?;
+    let (mut own_options, words) = OwnOptions::split(&args.words)?;
+    own_options.as_is |= has_environment(AS_IS);
+    own_options.permissions.overwrite_below = std::env::var_os(OVERWRITE).map(PathBuf::from);
     let is_help = words.is_empty() || words.iter().any(|word| word == "--help" || word == "-h");
     let words = if is_help { vec!["--help".to_string()] } else { words };
     match fio::parse(&words, &fio::Here).map_err(usage)? {
         CommandLine::Answer(text) if is_help => present::done(&format!("{text}{OWN_HELP}")),
         CommandLine::Answer(text) => present::done(&text),
-        CommandLine::Run(plan) => execute(&own_options, &plan),
+        CommandLine::Run(mut plan) => {
+            plan.globals.as_is = own_options.as_is;
+            execute(&own_options, &plan)
+        }
     }
 }
 
@@ -55,6 +73,8 @@ struct OwnOptions {
     permissions: Permissions,
     store: Option<PathBuf>,
     dry_run: bool,
+    /// The run stands in for fio in a script.
+    as_is: bool,
 }
 
 impl OwnOptions {
@@ -68,8 +88,7 @@ impl OwnOptions {
                 "--overwrite-files" => permissions.overwrite_files = true,
                 "--no-iommu" => permissions.no_iommu = true,
                 "--dry-run" => own_options.dry_run = true,
-                // Stdout is always fio's own.
-                "--as-is" => {}
+                "--as-is" => own_options.as_is = true,
                 _ => return Ok(false),
             }
             Ok(true)
@@ -83,7 +102,8 @@ pub fn usage(error: fio::FioError) -> Failure {
 }
 
 fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
-    for note in &plan.notes {
+    let as_is = plan.globals.as_is;
+    for note in plan.notes.iter().filter(|note| !as_is || note.drops_option) {
         screen::say(&format!("ssdyno: {}: {}", note.place, note.text));
     }
     let request = lab::fio::Request {
@@ -93,10 +113,14 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
         command: cli::typed(),
     };
     let is_announced = is_stdout_for_people(plan);
-    let mut announce = |path: &Path, bytes| {
+    let mut layouts = String::new();
+    let mut announce = |layout: &ClonesLayout<'_>| {
+        let line = layout_line(layout);
         if is_announced {
-            announce_layout(path, bytes);
+            // A closed stdout is noticed when the results are printed.
+            let _ = present::print(&line);
         }
+        layouts += &line;
     };
     let mut results = None;
     let planned = request.plan(&mut announce, &mut results)?;
@@ -117,7 +141,7 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
         let path = path.to_string_lossy();
         screen::say(&format!("ssdyno: {} could not be removed", emit::plain(&path)));
     }
-    write_results(plan, &ran, recorded.run.number)?;
+    write_results(plan, &ran, &layouts, recorded.run.number)?;
     let code = exit_code(&ran);
     if code != INTERRUPTED {
         recorded.kept.map_err(Failure::reported)?;
@@ -139,12 +163,12 @@ pub fn record(planned: PlannedRun<'_>, jobs: &Plan, output: &OutputArgs) -> Resu
     session::carry_out(planned, live, |_| {})
 }
 
-/// Announces a file that is about to be laid out.
-fn announce_layout(path: &Path, bytes: u64) {
-    let (path, size) = (path.to_string_lossy(), units::binary_tight(bytes));
-    let line = format!("Laying out IO file ({} / {size})\n", emit::plain(&path));
-    // A closed stdout is noticed when the results are printed.
-    let _ = present::print(&line);
+/// fio's line about the files of a clone that are about to be laid out.
+fn layout_line(layout: &ClonesLayout<'_>) -> String {
+    let &ClonesLayout { job, files, bytes } = layout;
+    let (s, total) = if files > 1 { ("s", "total ") } else { ("", "") };
+    let (job, mib) = (emit::plain(job), bytes >> 20);
+    format!("{job}: Laying out IO file{s} ({files} file{s} / {total}{mib}MiB)\n")
 }
 
 /// Whether stdout is for people, so that progress and lay-outs are announced.
@@ -187,28 +211,36 @@ fn aux_directory(plan: &Plan) -> &Path {
     plan.globals.aux_path.as_deref().map_or(Path::new("."), Path::new)
 }
 
+/// The remarks on a run, and the number of its record.
+fn remarks_of_run(ran: &Ran<'_>, number: Option<i64>) -> String {
+    let record = number.map(|number| format!("\nKept as run {number}: ssdyno show {number}\n"));
+    output::remarks(ran) + &record.unwrap_or_default()
+}
+
 /// Writes the results in every requested form to the requested place, and remarks to stderr.
-fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
+fn write_results(plan: &Plan, ran: &Ran<'_>, layouts: &str, number: Option<i64>) -> Result<()> {
     let globals = &plan.globals;
     let (mut text, mut remarks) = (String::new(), String::new());
     if globals.output.is_some() && globals.formats.contains(&OutputFormat::Normal) {
         text += &output::announce(plan);
+        text += layouts;
     }
-    for format in &globals.formats {
+    let mut formats = globals.formats.clone();
+    formats.sort_unstable();
+    let has_bins = formats.contains(&OutputFormat::JsonPlus);
+    // Bins are an addition to the one document.
+    formats.retain(|format| *format != OutputFormat::Json || !has_bins);
+    for format in formats {
         match format {
             OutputFormat::Normal => {
                 text += &output::normal(ran);
-                remarks = output::remarks(ran);
-                if let Some(number) = number {
-                    remarks += &format!("\nKept as run {number}: ssdyno show {number}\n");
+                if !globals.as_is {
+                    remarks = remarks_of_run(ran, number);
                 }
             }
             OutputFormat::Terse => text += &output::terse(ran, globals.terse_version),
             OutputFormat::Json | OutputFormat::JsonPlus => {
-                let json = output::json(ran, *format == OutputFormat::JsonPlus);
-                let json = serde_json::to_string_pretty(&json)
-                    .map_err(|e| Failure::new(IO, format!("the results have no JSON form: {e}")))?;
-                text += &json;
+                text += &output::json(ran, format == OutputFormat::JsonPlus);
                 text.push('\n');
             }
         }

@@ -1,11 +1,10 @@
 //! Runs fio command lines on files of this machine, without a store or a screen.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::{FileSet, Machine, Permissions, RigOptions};
-use fio::run::{CheckedPlan, Ran, RunError, Setting, prepare};
+use fio::run::{CheckedPlan, ClonesLayout, Ran, RunError, Setting, prepare};
 use fio::{CommandLine, Here, Plan, output, parse};
 use rig::{Event, Observer};
 use serde_json::Value;
@@ -44,7 +43,7 @@ pub fn observed<'p>(
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut rig =
         Machine::over(files, RigOptions::default(), Arc::clone(&interrupt), Box::new(observer))?;
-    let mut silent = |_: &Path, _: u64| {};
+    let mut silent = |_: &ClonesLayout<'_>| {};
     prepared.run(&mut rig, &mut Setting { interrupt: &interrupt, laying_out: &mut silent })
 }
 
@@ -59,7 +58,12 @@ pub fn runs<T>(words: &str, look: impl FnOnce(&Ran<'_>) -> T) -> T {
 /// The results of this command line in fio's JSON.
 #[track_caller]
 pub fn run(words: &str) -> Value {
-    runs(words, |ran| output::json(ran, false))
+    runs(words, json)
+}
+
+/// The results in fio's JSON.
+pub fn json(ran: &Ran<'_>) -> Value {
+    serde_json::from_str(&output::json(ran, false)).expect("JSON")
 }
 
 /// A number in the results; 0 if missing.

@@ -4,7 +4,6 @@
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-use fio::output;
 use rig::Event;
 
 use super::common::{number, observed, plan, run};
@@ -40,7 +39,7 @@ fn shortened(directory: &Path, rw: &str) -> serde_json::Value {
             file.set_len(4096).expect("shorter");
         }
     };
-    output::json(&observed(&plan, &[], shorten).expect("ran"), false)
+    json(&observed(&plan, &[], shorten).expect("ran"))
 }
 
 #[test]

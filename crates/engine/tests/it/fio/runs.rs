@@ -80,7 +80,7 @@ fn by_ssdyno(words: &[String], directory: TempDir) -> Did {
     let plan = plan(&words);
     let ran = perform(&plan, &[]).unwrap_or_else(|e| panic!("{words:?}: {e}"));
     output::write_logs(&ran, Path::new("")).expect("logs");
-    Did { json: output::json(&ran, false), log: read_log(directory.path()) }
+    Did { json: json(&ran), log: read_log(directory.path()) }
 }
 
 fn read_log(directory: &Path) -> Vec<Line> {

@@ -3,9 +3,9 @@
 //! An fio command line that writes is skipped if the target may only be read; methods skip their
 //! own writes. Figures are shown side by side; none passes or fails.
 
-use std::path::Path;
 use std::process::ExitCode;
 
+use fio::run::ClonesLayout;
 use lab::fio::Permissions;
 use lab::replicate::here::{self, Done, HereStep};
 use lab::replicate::{Document, OwnDriveSteps};
@@ -128,7 +128,7 @@ impl StepRunner<'_> {
             store: self.request.store.clone(),
             command: self.request.command.clone(),
         };
-        let (mut laying_out, mut results) = (|_: &Path, _| {}, None);
+        let (mut laying_out, mut results) = (|_: &ClonesLayout<'_>| {}, None);
         let planned = request.plan(&mut laying_out, &mut results)?;
         if options.dry_run {
             fio_command::show_plan(&planned)?;
