@@ -27,11 +27,12 @@ fn stdout_ends_like_the_tools() {
     let said = called(&place, "fio", &words).good();
     let last = said.out.lines().rev().find(|line| !line.is_empty()).unwrap_or_default();
     assert!(last.trim_start().starts_with("READ: bw="), "{said:?}");
-    assert!(said.err.contains("Kept as run 1"), "{said:?}");
-    for own in [&["fio", "--as-is"][..], &["fio"]] {
+    assert_eq!(said.err, "");
+    for (own, hides) in [(&["fio", "--as-is"][..], true), (&["fio"], false)] {
         let same = place.ssdyno(&[own, &words[..]].concat()).good();
         assert_eq!(lines(&same), lines(&said), "{same:?}");
-        assert!(same.err.contains("Kept as run"), "{same:?}");
+        assert_eq!(same.err.is_empty(), hides, "{same:?}");
+        assert_eq!(same.err.contains("Kept as run 3"), !hides, "{same:?}");
     }
     let words = ["-s", "256k", "-r", "64k", "-i", "0", "-f", "target"];
     let said = called(&place, "iozone", &words).good();
@@ -46,6 +47,28 @@ fn stdout_ends_like_the_tools() {
     assert!(same.err.contains("cold read") && !same.out.contains("cold read"), "{same:?}");
 }
 
+/// What `ssdyno fio` says about a run on stderr, and its record, in which `--as-is` changes nothing.
+#[test]
+fn what_a_script_does_not_see_is_in_the_record() {
+    let place = Place::new();
+    let words = ["fio", "--name=a", "--rw=randread", "--size=64k", "--iodepth=8"];
+    let [hiding, saying] = [&["--as-is"][..], &[]].map(|own| {
+        let said = place.ssdyno(&[&words[..], own].concat()).good();
+        place.clear();
+        said
+    });
+    assert_eq!(hiding.err, "");
+    assert!(saying.err.contains("iodepth=8 is a fiction"), "{saying:?}");
+    assert!(saying.out.contains("\nssdyno-") && hiding.out.contains("\nfio-3."), "{hiding:?}");
+    let names = |run: &serde_json::Value| {
+        let metrics = run["metrics"].as_array().expect("metrics");
+        metrics.iter().map(|metric| metric["name"].clone()).collect::<Vec<_>>()
+    };
+    let runs = place.runs();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(names(&runs[0]), names(&runs[1]));
+}
+
 #[test]
 fn files_of_other_programs_are_overwritten_only_if_allowed() {
     let place = Place::new();
@@ -56,6 +79,11 @@ fn files_of_other_programs_are_overwritten_only_if_allowed() {
     said.refuses(3, "is not a file that ssdyno made");
     assert!(said.err.contains("--overwrite-files"), "{said:?}");
     assert!(std::fs::read(&file).expect("there").iter().all(|byte| *byte == 0));
+    let elsewhere = place.command(&words).env("SSDYNO_OVERWRITE", place.work()).output();
+    Said::of(elsewhere.expect("starts")).refuses(3, "is not a file that ssdyno made");
+    let below = place.command(&words).env("SSDYNO_OVERWRITE", place.path(".")).output();
+    Said::of(below.expect("starts")).good();
+    std::fs::write(&file, vec![0; 1 << 20]).expect("a file");
     place.ssdyno(&[&words[..], &["--overwrite-files"]].concat()).good();
     assert!(std::fs::read(&file).expect("there").iter().any(|byte| *byte != 0));
 }
