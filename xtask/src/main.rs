@@ -19,6 +19,7 @@ mod mutants;
 mod names;
 mod packages;
 mod parts;
+mod peers;
 mod portable;
 mod readme;
 mod room;
@@ -42,6 +43,7 @@ cargo xtask fuzz     a parser of untrusted text, for a given time: NAME [--time 
                      [--seeds DIR]: more examples
 cargo xtask mutants  whether a room's tests detect changed code: ROOM [--sample N] [--seed S]
 cargo xtask names    figures of how the code names things, by room; ROOM: the places in it
+cargo xtask peers    fio's own tests, in a checkout of its source, with ssdyno in fio's place: CHECKOUT
 cargo xtask readme   records the answers in README's table of questions again
 cargo xtask portable whether the part without drives compiles for macOS and Windows: [--wine]
 cargo xtask dist     static binary, tarball, .deb, container image and checksums, in target/dist:
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         "names" => names::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "portable" => portable::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "peers" => peers::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "readme" => readme::run(),
         "bare" => bare::run(),
         "guest" => guest::run(&std::env::args().skip(2).collect::<Vec<_>>()),
