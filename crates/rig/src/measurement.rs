@@ -42,10 +42,10 @@ impl KindStats {
             (None, Some(theirs)) => self.response = Some(theirs.clone()),
             (_, None) => {}
         }
-        if let Some(theirs) = &other.submission {
-            let mine = self.submission.get_or_insert_default();
-            mine.call.merge(&theirs.call);
-            mine.rest.merge(&theirs.rest);
+        if let Some(times) = &other.submission {
+            let sum = self.submission.get_or_insert_default();
+            sum.call.merge(&times.call);
+            sum.rest.merge(&times.rest);
         }
     }
 

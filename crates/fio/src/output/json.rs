@@ -75,9 +75,9 @@ fn idleness(ran: &Ran<'_>) -> Option<(&'static str, Tree)> {
     let processors = ran.processors_idle.as_deref()?;
     let mut fields = vec![("system".to_string(), Tree::Real(mean(processors)))];
     if ran.plan.globals.idle_profile == Some(IdleProfile::PerProcessor) {
-        let each = (0..).zip(processors);
+        let numbered = (0..).zip(processors);
         fields.extend(
-            each.map(|(number, idle): (usize, _)| (format!("cpu-{number}"), Tree::Real(*idle))),
+            numbered.map(|(number, idle): (usize, _)| (format!("cpu-{number}"), Tree::Real(*idle))),
         );
     }
     Some(("cpu_idleness", Tree::object(fields)))

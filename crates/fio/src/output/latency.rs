@@ -84,6 +84,6 @@ pub(super) fn quantiles(
 
 /// The percentiles with fewer than ten samples beyond them.
 pub(super) fn thin(histogram: &Histogram, percentiles: &[f64]) -> impl Iterator<Item = f64> {
-    let all = quantiles(histogram, percentiles).map(|(percent, _)| percent);
-    all.filter(|percent| histogram.percentile(percent / 100.0).is_none())
+    let percents = quantiles(histogram, percentiles).map(|(percent, _)| percent);
+    percents.filter(|percent| histogram.percentile(percent / 100.0).is_none())
 }

@@ -10,7 +10,7 @@ const STAT: &str = "/proc/stat";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Ticks {
     idle: u64,
-    all: u64,
+    total: u64,
 }
 
 /// The counters of all processors, in order of their numbers.
@@ -35,9 +35,9 @@ impl Processors {
     pub(super) fn idle_since(&self, before: &Processors) -> Vec<f64> {
         let pairs = self.0.iter().zip(&before.0);
         let percents = pairs.map(|(now, then)| {
-            let [idle, all] = [(now.idle, then.idle), (now.all, then.all)]
+            let [idle, total] = [(now.idle, then.idle), (now.total, then.total)]
                 .map(|(now, then)| now.saturating_sub(then));
-            (idle as f64 * 100.0 / all.max(1) as f64).min(100.0)
+            (idle as f64 * 100.0 / total.max(1) as f64).min(100.0)
         });
         percents.collect()
     }
@@ -49,7 +49,7 @@ fn ticks(line: &str) -> Ticks {
         line.split_whitespace().skip(1).map(|field| field.parse().unwrap_or(0)).collect();
     let idle = fields.iter().skip(3).take(2).sum();
     // Time of guests, the last two, is in that of users as well.
-    Ticks { idle, all: fields.iter().take(8).sum() }
+    Ticks { idle, total: fields.iter().take(8).sum() }
 }
 
 #[cfg(test)]
