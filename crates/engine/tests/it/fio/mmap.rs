@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rig::Event;
 
-use super::common::{number, observed, plan, run};
+use super::common::{json, number, observed, plan, run};
 
 #[test]
 fn what_is_written_is_in_the_file() {

@@ -10,7 +10,7 @@ use fio::output;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::common::{check, perform, plan};
+use super::common::{check, json, perform, plan};
 
 /// One line of a log: direction, bytes, offset.
 type Line = (u8, u64, u64);

@@ -14,7 +14,9 @@ pub fn fields(theirs: &Value, ours: &Value, path: &str) -> Option<String> {
                 return None;
             }
             let path = format!("{path}.{key}");
-            match ours.get(key) {
+            // Later versions name the unit of steady latencies.
+            let renamed = (key == "lat").then(|| ours.get("lat_ns")).flatten();
+            match ours.get(key).or(renamed) {
                 Some(own) => fields(value, own, &path),
                 None => Some(format!("{path} is missing")),
             }
