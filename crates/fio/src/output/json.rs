@@ -459,6 +459,8 @@ mod tests {
         let failed = |code: i32| -> JobRun<'_> {
             let mut run = testing::job_run(&plan.jobs[0]);
             run.judgement.failed = (code != 0).then(|| (code, String::new()));
+            let stats = KindStats { ops: 1, ..KindStats::default() };
+            run.did.seen.kinds[OpKind::Read as usize] = Some(stats);
             run
         };
         let ran = testing::ran(&plan, [0, 5, 110].map(failed).into());

@@ -32,7 +32,11 @@ fn ask(words: &[String], file: &str) -> Result<CommandLine, FioError> {
 fn plan(words: &[String], file: &str) -> Result<Plan, String> {
     match ask(words, file) {
         Ok(CommandLine::Run(mut plan)) => {
-            plan.jobs.iter_mut().for_each(|job| job.origin.clear());
+            // As in fio, a file processes options in another order, and a name is no option there.
+            for job in &mut plan.jobs {
+                job.origin.clear();
+                job.given.clear();
+            }
             plan.notes.iter_mut().for_each(|note| note.place.clear());
             Ok(*plan)
         }
