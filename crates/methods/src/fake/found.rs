@@ -123,6 +123,18 @@ impl Found {
         })
     }
 
+    /// Whether all content in a range of addresses is lost, and none of it misplaced.
+    pub fn is_lost(&self, range: std::ops::Range<u64>) -> bool {
+        let mut places = self.places.range(range).map(|(_, held)| held).peekable();
+        places.peek().is_some()
+            && places.all(|held| held.kept == 0 && held.misplaced == 0 && held.lost > 0)
+    }
+
+    /// Replaces the content of places by what a later reading returned.
+    pub fn renew(&mut self, again: Found) {
+        self.places.extend(again.places);
+    }
+
     /// Marks places as lost: their content was in a cache.
     pub fn lose(&mut self, starts: &[u64]) {
         for start in starts {

@@ -15,7 +15,7 @@ use script::{BYTES_MIN, MethodError, Options, Result};
 pub(super) const PLACE: u64 = 128 << 10;
 
 /// Request size for large pieces, bytes.
-const LARGE: u64 = 1 << 20;
+pub(super) const LARGE: u64 = 1 << 20;
 
 /// The piece at the end, at most a quarter of the drive. f3's author reports caches of counterfeit
 /// sticks of about 1 MiB; a cache larger than the piece, and than all places before it, hides a
@@ -94,6 +94,22 @@ impl Layout {
         self.places.iter().filter(|place| place.region.bytes == PLACE)
     }
 
+    /// The start of the drive, which is written last.
+    pub fn low(&self) -> Region {
+        self.places.last().map_or(Region::first(0), |place| place.region)
+    }
+
+    /// Where the piece at the end starts.
+    pub fn top_start(&self) -> u64 {
+        self.bytes - self.top
+    }
+
+    /// Part of the end that pushes the start out of a cache, and as much before it.
+    pub fn pushing_out_low(&self) -> TestPlace {
+        let bytes = self.top.min(2 * self.low().bytes);
+        TestPlace { region: Region { start: self.top_start(), bytes }, chunk: LARGE }
+    }
+
     /// Bytes written.
     pub fn written(&self) -> u64 {
         self.places.iter().map(|place| place.region.bytes).sum()
@@ -101,7 +117,7 @@ impl Layout {
 
     /// Share of evenly distributed false capacities that are certain to be detected.
     pub fn certainty(&self) -> f64 {
-        let low = self.places.last().map_or(0, |place| place.region.bytes);
+        let low = self.low().bytes;
         if self.whole { 1.0 } else { (low as f64 / self.spacing as f64).min(1.0) }
     }
 

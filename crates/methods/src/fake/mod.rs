@@ -51,7 +51,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             verdict gives the probability. A drive that drops data beyond its memory returns none, \
             unless it has a cache as large as that end; the answer gives that size. If only places \
             below others lost their content, they are written again, which pushes the others out of a \
-            cache and not out of memory. Reports the real capacity, and the probability of finding a drive on which 1% of \
+            cache and not out of memory; if only the start kept its content, part of the end is. Reports the real capacity, and the probability of finding a drive on which 1% of \
             the places are bad. In a directory, a scratch file is written and read as a whole, \
             and so is a file of yours (with --destroy); that says nothing about the rest of the \
             drive. --size is allowed only in a directory: the file may then take all free space, \
@@ -59,7 +59,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             --borrow (its blocks are journaled first and restored) or --destroy.",
     safety: Safety::Borrows,
     seconds: SECONDS,
-    writes: "350 MB on a card of 4 GB, at most 810 MB; all of a file",
+    writes: "480 MB on a card of 4 GB, at most 1.1 GB; all of a file",
     ignores: &[Common::Time, Common::Replicates],
     primary: &[CAPACITY.name],
     metrics: &[&[CAPACITY, TESTED, LOST, MISPLACED, CACHE, DETECTION]],
@@ -144,9 +144,9 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<()> 
     Ok(())
 }
 
-/// Tells a cache of the latest writes from bad memory, if the content suggests either: writes the
-/// lost places again, which pushes the oldest content out of a cache, and reads the places above
-/// once more. Memory keeps what it kept.
+/// Tells a cache of the latest writes from memory, if the content suggests either: writes lost
+/// places again, which pushes the oldest content out of a cache, and reads kept ones once more. Memory
+/// keeps what it kept.
 fn expose_cache(
     session: &mut Session<'_>,
     layout: &Layout,
@@ -157,29 +157,49 @@ fn expose_cache(
         return Ok(());
     }
     let middle: Vec<TestPlace> = layout.middle().copied().collect();
-    let bytes = middle.iter().map(|place| place.region.bytes).sum();
+    let bytes = middle.iter().map(|place| place.region.bytes).sum::<u64>();
+    let bytes = bytes.max(layout.pushing_out_low().region.bytes);
     let budget = Budget { seconds: AGAIN_SECONDS, bytes, ..Budget::default() };
     session.budget("fake-again", budget, |session| {
-        let Some(suspicion) = results.0.suspicion(layout.bytes - layout.top) else { return Ok(()) };
+        if results.0.is_lost(layout.low().end()..layout.top_start()) {
+            // The start was written last, so a cache may hold it, too.
+            let pushing = [layout.pushing_out_low()];
+            let low = [TestPlace { region: layout.low(), chunk: layout::LARGE }];
+            results.0.renew(kept_again(session, &pushing, &low, seed)?);
+            return Ok(());
+        }
+        let Some(suspicion) = results.0.suspicion(layout.top_start()) else { return Ok(()) };
         let places_at = |starts: &[u64]| -> Vec<TestPlace> {
             middle.iter().filter(|p| starts.contains(&p.region.start)).copied().collect()
         };
-        let nothing = &mut (Found::default(), Rereads::default());
-        for place in places_at(&suspicion.lost) {
-            transfer(session, &place, BlockWay::Write, seed, nothing)?;
-        }
-        session.flush()?;
-        session.apply(Preparation::DropCaches)?;
-        let mut second = (Found::default(), Rereads::default());
-        for place in places_at(&suspicion.kept) {
-            transfer(session, &place, BlockWay::Read, seed, &mut second)?;
-        }
-        if !second.0.bad_places().is_empty() {
+        let (emptied, kept) = (places_at(&suspicion.lost), places_at(&suspicion.kept));
+        let again = kept_again(session, &emptied, &kept, seed)?;
+        if !again.bad_places().is_empty() {
             // A cache that held one of them held all of them.
             results.0.lose(&suspicion.kept);
         }
         Ok(())
     })
+}
+
+/// Writes places again, and returns the content that others then have.
+fn kept_again(
+    session: &mut Session<'_>,
+    written: &[TestPlace],
+    read: &[TestPlace],
+    seed: u64,
+) -> Result<Found> {
+    let nothing = &mut (Found::default(), Rereads::default());
+    for place in written {
+        transfer(session, place, BlockWay::Write, seed, nothing)?;
+    }
+    session.flush()?;
+    session.apply(Preparation::DropCaches)?;
+    let mut again = (Found::default(), Rereads::default());
+    for place in read {
+        transfer(session, place, BlockWay::Read, seed, &mut again)?;
+    }
+    Ok(again.0)
 }
 
 fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout) {
@@ -247,7 +267,7 @@ fn take(
 }
 
 fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
-    let (sum, top) = (found.sum(), layout.bytes - layout.top);
+    let (sum, top) = (found.sum(), layout.top_start());
     let capacity = found.capacity(top);
     // Content that reads differently each time is neither kept nor lost.
     let is_known = capacity == Capacity::Real || !session.reads_differ();

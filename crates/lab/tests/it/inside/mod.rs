@@ -168,6 +168,11 @@ fn fake_finds_counterfeit_cards_of_three_kinds_and_clears_a_good_one() {
             ("black-hole", "1000MiB", "0"),
             ("black-hole", "317MiB", "1MiB"),
             ("black-hole", "960MiB", "8MiB"),
+            // Within the start, which is written last.
+            ("wrap", "20MiB", "0"),
+            ("black-hole", "20MiB", "0"),
+            ("black-hole", "20MiB", "8MiB"),
+            ("black-hole", "20MiB", "40MiB"),
         ] {
             let alias = [("alias", kind), ("real", real), ("alias.cache", cache)];
             let (verdict, range, headline) = fake(&alias, seed);

@@ -39,8 +39,8 @@ fn outcome(method: &str, spec: &DriveSpec, seed: u64) -> script::Outcome {
 
 /// `fake`: a card of 1 GiB whose real capacity differs with the seed.
 fn fake(kind: &str, cache: &str, seed: u64) -> Judged {
-    // From 96 to 1000 MiB, in whole blocks.
-    let real = (96 << 20) + seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (904 << 20) / 512 * 512;
+    // From 4 to 1000 MiB, in whole blocks.
+    let real = (4 << 20) + seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (996 << 20) / 512 * 512;
     let real_text = real.to_string();
     let alias = [("alias", kind), ("real", &real_text), ("alias.cache", cache)];
     let spec = specimen("sd-150x", &[&[("capacity", "1GiB")], &alias[..]].concat(), seed);
