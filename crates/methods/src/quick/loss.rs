@@ -168,6 +168,7 @@ fn adds_time(kind: &VerdictKind) -> bool {
     matches!(
         kind,
         VerdictKind::PerCommand
+            | VerdictKind::Link
             | VerdictKind::Usb
             | VerdictKind::PowerState
             | VerdictKind::DeviceCache
@@ -187,8 +188,7 @@ fn time_share(gain: f64) -> f64 {
 /// they are the cost at any block size and depth, of which no share is measured.
 fn is_used_up(verdict: &Verdict, metric: &str) -> bool {
     match verdict.kind {
-        VerdictKind::Link
-        | VerdictKind::LinkDowngraded
+        VerdictKind::LinkDowngraded
         | VerdictKind::HostCeiling
         | VerdictKind::Cpu
         | VerdictKind::IoLimit
@@ -297,10 +297,19 @@ mod tests {
         assert!(!explains_beside(Some(&commands(0.6)), &commands(10.0 / 25.0), 2.5));
     }
 
+    /// A link twice as slow takes twice the time; one that takes as long as before added none.
+    #[test]
+    fn a_link_explains_the_time_that_it_added() {
+        let link = |share| explaining(VerdictKind::Link, Some(share));
+        assert!(explains_beside(Some(&link(0.99)), &link(0.99), 2.0));
+        assert!(explains_beside(None, &link(0.99), 2.0));
+        assert!(!explains_beside(Some(&link(0.99)), &link(0.87), 1.16));
+    }
+
     #[test]
     fn a_resource_that_is_used_up_explains_a_lower_figure() {
         let used_up = [
-            explaining(VerdictKind::Link, Some(0.97)),
+            explaining(VerdictKind::LinkDowngraded, Some(0.97)),
             explaining(VerdictKind::FlashBound, None),
             explaining(VerdictKind::PerCommand, None),
         ];
