@@ -58,6 +58,12 @@ const READ_COMMAND_MIN: f64 = 1.0 / 3.0;
 /// slowest, reads a page in up to 115 us.
 const SLOW_COMMAND_NS: f64 = 200_000.0;
 
+/// Data just written are in other flash if a single read of them is faster by this ratio.
+const OTHER_FLASH_MIN: f64 = 1.1;
+
+/// Full queues of reads within this share of each other have one rate.
+const ONE_QUEUE: f64 = 0.03;
+
 /// Minimum share of ideal scaling at which the rate counts as proportional to the depth.
 const LINEAR_MIN: f64 = 0.8;
 
@@ -203,7 +209,11 @@ impl Grid<'_> {
             && (fills[1] || largest.is_some_and(|rate| rate >= least));
         let other = if kind == Read { Write } else { Read };
         let is_common = self.random(other, 1, DEPTH).is_some_and(|rate| same(rate, deep));
-        let is_known = is_common || (kind == Write && self.buffer_takes_operations(deep));
+        let is_known = is_common
+            || match kind {
+                Write => self.buffer_takes_operations(deep),
+                _ => self.reads_any_flash_alike(),
+            };
         if !is_command || (fills[1] && !is_known) {
             return None;
         }
@@ -214,13 +224,25 @@ impl Grid<'_> {
             kind.name(),
             deep
         );
-        Some(
-            Ruling::yes(VerdictKind::PerCommand, text)
-                .explaining(subject, None)
-                .next_test("the drive in a faster machine: the command's cost may be the host's")
-                .with("operations per second, blocks 4 times as large", larger, Unit::Iops)
-                .with("operations per second, in order", in_order, Unit::Iops),
-        )
+        let ruling = Ruling::yes(VerdictKind::PerCommand, text)
+            .explaining(subject, None)
+            .next_test("the drive in a faster machine: the command's cost may be the host's")
+            .with("operations per second, blocks 4 times as large", larger, Unit::Iops)
+            .with("operations per second, in order", in_order, Unit::Iops);
+        // Reads and writes at one rate have only commands in common.
+        let alike = self.find(other, Order::Random, 1, DEPTH).filter(|_| is_common);
+        Some(match alike {
+            Some(subject) => ruling.explaining(subject, None),
+            None => ruling,
+        })
+    }
+
+    /// Whether a full queue of small reads is no faster on data just written, although a single read
+    /// of them is, because they are in faster flash: the queue does not wait for flash.
+    pub(super) fn reads_any_flash_alike(&self) -> bool {
+        let gain = |depth| Some(self.just_written(depth)?.iops() / self.random(Read, 1, depth)?);
+        gain(1).is_some_and(|gain| gain >= OTHER_FLASH_MIN)
+            && gain(DEPTH).is_some_and(|gain| gain <= 1.0 + ONE_QUEUE)
     }
 
     /// Whether an idle drive's buffer takes small writes at this rate and no faster, although it takes

@@ -41,12 +41,6 @@ const FREE_MIN: f64 = 1.1;
 /// themselves that commands have room.
 const WRITES_MIN: f64 = 1.5;
 
-/// Data just written are in other flash if a single read of them is faster by this ratio.
-const OTHER_FLASH_MIN: f64 = 1.1;
-
-/// Full queues of reads within this share of each other have one rate.
-const ONE_QUEUE: f64 = 0.03;
-
 /// IOPS in order within this share of the random ones count as the same.
 const SAME_IN_ORDER: f64 = 0.08;
 
@@ -194,14 +188,10 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
         && (is_faster || (depends_on_order && writes >= WRITES_MIN * deep))
         && room(deep * small);
     let is_data = rate(0).is_some_and(|(ops, bytes)| room(bytes) && deep >= PROPORTIONAL_MIN * ops);
-    // Data in faster flash, read no faster: flash is not what a full queue waits for.
-    let new_data = [1, DEPTH].map(|depth| grid.just_written(depth).map(Subject::iops));
-    let is_any_flash = new_data[0].is_some_and(|iops| iops >= OTHER_FLASH_MIN * single)
-        && new_data[1].is_some_and(|iops| iops <= (1.0 + ONE_QUEUE) * deep);
     // If one read waits for the other, flash takes the share that it has of a single one.
     let flash = grid.flash_share();
     let is_in_line = grid.is_serial(Read) == Some(true) && flash.is_some_and(|share| share >= MOST);
-    if (is_free || is_data || is_in_line) && !is_any_flash {
+    if (is_free || is_data || is_in_line) && !grid.reads_any_flash_alike() {
         limited.extend(grid.find(Read, Order::Random, 1, DEPTH));
     }
     // Sequential reads, and nearly as many bytes at random, in 16 times as many commands. Cards and

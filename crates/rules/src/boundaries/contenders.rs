@@ -7,7 +7,7 @@ use workload::OpKind::{Read, Write};
 use super::{short, table};
 use crate::changes::{DEEPER, DEPTH, LARGER};
 use crate::contenders::contenders;
-use crate::testing::{burst, in_order, near, random, run, target, with_link};
+use crate::testing::{burst, in_order, named, near, random, run, target, with_link};
 use crate::{Digest, Ruling};
 
 fn said(seen: &[Digest]) -> String {
@@ -130,7 +130,7 @@ fn where_larger_blocks_fill_the_link_reads_and_writes_must_agree() {
         let writes = [random(Write, 1, DEPTH, writes)];
         short(contenders(&with_link(ceiling), &[&seen[..], &writes].concat(), &[]))
     };
-    let command = "PER-COMMAND: rand-read-4KiB-q32";
+    let command = "PER-COMMAND: rand-read-4KiB-q32, rand-write-4KiB-q32";
     let rows = [
         ((7.72e6, 100.0), "nothing"),
         ((7.70e6, 100.0), command),
@@ -138,6 +138,28 @@ fn where_larger_blocks_fill_the_link_reads_and_writes_must_agree() {
         ((7.70e6, 93.0), command),
         ((7.70e6, 107.0), command),
         ((7.70e6, 109.0), "nothing"),
+    ];
+    table(said, rows);
+}
+
+/// Single reads after a rest, 50 per second, and reads of data just written.
+#[test]
+fn where_larger_blocks_fill_the_link_faster_flash_that_changes_nothing_shows_the_commands() {
+    let said = |(single, full): (f64, f64)| {
+        let mut seen = deep(Read, [100.0, 100.0, 100.0, 100.0, 40.0]);
+        seen.push(random(Read, 1, 1, 50.0));
+        seen.extend([(1, single), (DEPTH, full)].map(|(depth, iops)| {
+            let name = format!("rand-read-just-written-4KiB-q{depth}");
+            named(&name, random(Read, 1, depth, iops))
+        }));
+        short(contenders(&with_link(7.7e6), &seen, &[]))
+    };
+    let command = "PER-COMMAND: rand-read-4KiB-q32";
+    let rows = [
+        ((55.1, 100.0), command),
+        ((54.9, 100.0), "nothing"),
+        ((55.1, 102.9), command),
+        ((55.1, 103.1), "nothing"),
     ];
     table(said, rows);
 }
