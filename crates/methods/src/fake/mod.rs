@@ -160,11 +160,16 @@ fn expose_cache(
     let bytes = middle.iter().map(|place| place.region.bytes).sum::<u64>();
     let bytes = bytes.max(layout.pushing_out_low().region.bytes);
     let budget = Budget { seconds: AGAIN_SECONDS, bytes, ..Budget::default() };
+    let pushing = [layout.pushing_out_low()];
+    let low = [TestPlace { region: layout.low(), chunk: layout::LARGE }];
     session.budget("fake-again", budget, |session| {
+        if session.plans() {
+            // One of the two, or none.
+            kept_again(session, &pushing, &low, seed)?;
+            return kept_again(session, &middle, &middle, seed).map(drop);
+        }
         if results.0.is_lost(layout.low().end()..layout.top_start()) {
             // The start was written last, so a cache may hold it, too.
-            let pushing = [layout.pushing_out_low()];
-            let low = [TestPlace { region: layout.low(), chunk: layout::LARGE }];
             results.0.renew(kept_again(session, &pushing, &low, seed)?);
             return Ok(());
         }
@@ -182,24 +187,30 @@ fn expose_cache(
     })
 }
 
-/// Writes places again, and returns the content that others then have.
+/// Writes places again, and returns the content that others then have; none while planning.
 fn kept_again(
     session: &mut Session<'_>,
     written: &[TestPlace],
     read: &[TestPlace],
     seed: u64,
 ) -> Result<Found> {
-    let nothing = &mut (Found::default(), Rereads::default());
-    for place in written {
-        transfer(session, place, BlockWay::Write, seed, nothing)?;
-    }
+    session.transfer("fake-again", &each_once(BlockWay::Write, written), |session| {
+        let nothing = &mut (Found::default(), Rereads::default());
+        let mut places = written.iter();
+        places.try_for_each(|place| transfer(session, place, BlockWay::Write, seed, nothing))
+    })?;
     session.flush()?;
     session.apply(Preparation::DropCaches)?;
     let mut again = (Found::default(), Rereads::default());
-    for place in read {
-        transfer(session, place, BlockWay::Read, seed, &mut again)?;
-    }
+    session.transfer("fake-again", &each_once(BlockWay::Read, read), |session| {
+        let mut places = read.iter();
+        places.try_for_each(|place| transfer(session, place, BlockWay::Read, seed, &mut again))
+    })?;
     Ok(again.0)
+}
+
+fn each_once(way: BlockWay, places: &[TestPlace]) -> Vec<Bulk> {
+    places.iter().map(|place| Bulk::once(way, place.region)).collect()
 }
 
 fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout) {

@@ -63,7 +63,9 @@ fn a_verdict_tells_how_certain_the_test_is() {
 fn a_drive_that_keeps_only_the_first_writes_is_not_genuine() {
     let mut fake = Fake::confirmed(Traits::default(), 256 << 20).that_keeps(10);
     let mut out = Outcome::default();
+    let plan = plan(&super::INFO, &fake.info, &Options::default()).expect("room");
     perform(&super::INFO, &mut fake, &Options::default(), &mut out).expect("run succeeds");
+    assert!(fake.written <= plan.write_bytes_max, "what is written again counts");
     assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
     assert_eq!(out.warnings[0].kind.name(), "content-lost");
 }
