@@ -157,20 +157,16 @@ fn expose_cache(
         return Ok(());
     }
     let middle: Vec<TestPlace> = layout.middle().copied().collect();
-    let bytes = middle.iter().map(|place| place.region.bytes).sum::<u64>();
-    let bytes = bytes.max(layout.pushing_out_low().region.bytes);
-    let budget = Budget { seconds: AGAIN_SECONDS, bytes, ..Budget::default() };
-    let pushing = [layout.pushing_out_low()];
-    let low = [TestPlace { region: layout.low(), chunk: layout::LARGE }];
+    let pushing = layout.pushing_out_low();
+    assert!(middle.iter().map(|place| place.region.bytes).sum::<u64>() <= pushing.region.bytes);
+    let low = TestPlace { region: layout.low(), chunk: layout::LARGE };
+    let budget =
+        Budget { seconds: AGAIN_SECONDS, bytes: pushing.region.bytes, ..Budget::default() };
     session.budget("fake-again", budget, |session| {
-        if session.plans() {
-            // One of the two, or none.
-            kept_again(session, &pushing, &low, seed)?;
-            return kept_again(session, &middle, &middle, seed).map(drop);
-        }
-        if results.0.is_lost(layout.low().end()..layout.top_start()) {
+        // A plan has the larger of both.
+        if session.plans() || results.0.is_lost(layout.low().end()..layout.top_start()) {
             // The start was written last, so a cache may hold it, too.
-            results.0.renew(kept_again(session, &pushing, &low, seed)?);
+            results.0.renew(kept_again(session, &[pushing], &[low], seed)?);
             return Ok(());
         }
         let Some(suspicion) = results.0.suspicion(layout.top_start()) else { return Ok(()) };
