@@ -173,8 +173,9 @@ fn sustain_in_a_file_finds_a_cache_that_ends_within_it() {
     let mut small = in_directory(cached(), 150 << 20);
     let (out, result) = run(&mut small, "sustain", 0);
     result.expect("nothing is wrong with the drive");
+    // Half a second is too short to tell.
     let headline = &out.answer.as_ref().expect("declared").headline;
-    assert!(headline.starts_with("At least 157 MB at "), "{headline}");
+    assert!(headline.ends_with(" on average, a cache may end later."), "{headline}");
 }
 
 #[test]
