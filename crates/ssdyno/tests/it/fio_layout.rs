@@ -6,8 +6,8 @@
 //! compared: lines that depend on speed (classes of latency, samples of rates, rows of percentiles, whose
 //! width it changes). Not drawn: `stats=0`, for which fio adds lines of zeros that belong to no job, and
 //! ramps, within which a short job may end, and `unified_rw_reporting=both`, for which fio 3.33 prints a
-//! rate without its unit. `SSDYNO_LAYOUT_LINES` sets the number of lines,
-//! `SSDYNO_LAYOUT_SEED` draws others.
+//! rate without its unit. `--output` comes first: fio announces the jobs before it on stdout, ssdyno in
+//! the file. `SSDYNO_LAYOUT_LINES` sets the number of lines, `SSDYNO_LAYOUT_SEED` draws others.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn draw(seed: u64, line: u64) -> Vec<String> {
         words.extend(options.map(ToString::to_string));
     }
     if random.below(6) == 0 {
-        words.push("--output=result".into());
+        words.insert(0, "--output=result".into());
     }
     words
 }

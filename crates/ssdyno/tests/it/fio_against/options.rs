@@ -228,6 +228,8 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
         "the amount of work depends on speed",
     ),
     (&["log_avg_msec", "log_window_value"], "the log of operations would be averaged"),
+    (&["log_issue_time"], "the log of operations would have a column more"),
+    (&["write_hist_log", "log_hist_coarseness", "log_hist_msec"], "they sum up times by time"),
     (&["fill_device", "cmdprio_percentage"], "the machine decides"),
     (&["random_sequence_stride"], "unknown to fio 3.33"),
 ];
