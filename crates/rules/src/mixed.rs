@@ -148,9 +148,9 @@ impl<'s, 'a> Sum<'s, 'a> {
         Sum { reads, overlap: sum_s * mixed.iops(), read_share: read_s / sum_s }
     }
 
-    /// Deviation from a sum that equals the time of the mix.
+    /// Factor between the sum and the time of the mix, at least 1.
     fn error(&self) -> f64 {
-        self.overlap.ln().abs()
+        self.overlap.max(1.0 / self.overlap)
     }
 }
 

@@ -299,7 +299,8 @@ fn groups(text: &mut String, results: &[Shown<'_>], plan: &Plan) {
     for group in numbers {
         let _ = writeln!(text, "\nRun status group {group} (all jobs):");
         let members: Vec<_> = results.iter().filter(|shown| shown.job.group == group).collect();
-        let bits = members.iter().any(|shown| shown.job.reporting.bits);
+        // In fio, too, the last job decides.
+        let bits = members.last().is_some_and(|shown| shown.job.reporting.bits);
         let group_sides: Vec<ReportedSide<'_>> =
             members.iter().flat_map(|shown| shown.reported()).collect();
         for (name, title) in

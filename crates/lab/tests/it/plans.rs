@@ -57,7 +57,7 @@ const ONE_PROCESS: &str = "one process was requested";
 
 /// Declared metrics that the NVMe drive of this test does not publish, with the reason. Tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 58] = [
+const ELSEWHERE: [(&str, &str); 59] = [
     ("check-map-held", "it caches its whole map"),
     ("check-map-miss", "it caches its whole map"),
     ("check-dedupe", "content does not affect its speed"),
@@ -76,6 +76,7 @@ const ELSEWHERE: [(&str, &str); 58] = [
     ("command.exit", NO_PROGRAMS),
     ("curve-kept", "no response time was requested"),
     ("curve-kept.p99", "no response time was requested"),
+    ("file-bytes", "the target is a drive, not a file"),
     ("geometry-declared-{allocation-unit,preferred-erase}", "this drive declares nothing"),
     (
         "geometry-declared-{write-granularity,optimal-write,discard-granularity,discard-alignment}",

@@ -5,8 +5,8 @@
 //! The layout is that of fio 3.42; `since_layouts` lists what older versions print differently. Not
 //! compared: lines that depend on speed (classes of latency, samples of rates, rows of percentiles, whose
 //! width it changes). Not drawn: `stats=0`, for which fio adds lines of zeros that belong to no job, and
-//! ramps, within which a short job may end, and `unified_rw_reporting=both`, for which fio 3.33 prints a
-//! rate without its unit. `--output` comes first: fio announces the jobs before it on stdout, ssdyno in
+//! ramps, within which a short job may end, and `unified_rw_reporting`: fio names the lines of a group by
+//! the sum of its jobs' settings, and ssdyno by each job's. `--output` comes first: fio announces the jobs before it on stdout, ssdyno in
 //! the file. `SSDYNO_LAYOUT_LINES` sets the number of lines, `SSDYNO_LAYOUT_SEED` draws others.
 
 use std::fs;
@@ -26,7 +26,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 /// Options that the lines are drawn from; each is there or not.
-const OPTIONS: [&str; 19] = [
+const OPTIONS: [&str; 18] = [
     "--numjobs=2",
     "--group_reporting",
     "--thread",
@@ -36,7 +36,6 @@ const OPTIONS: [&str; 19] = [
     "--disable_clat=1",
     "--gtod_reduce=1",
     "--percentile_list=50:99:99.9",
-    "--unified_rw_reporting=mixed",
     "--fsync=4",
     "--description=a word; two",
     "--nrfiles=2",
