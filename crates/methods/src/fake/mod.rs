@@ -166,16 +166,16 @@ fn expose_cache(
         // A plan has the larger of both.
         if session.plans() || results.0.is_lost(layout.low().end()..layout.top_start()) {
             // The start was written last, so a cache may hold it, too.
-            results.0.renew(kept_again(session, &[pushing], &[low], seed)?);
+            results.0.renew(content_after_rewrite(session, &[pushing], &[low], seed)?);
             return Ok(());
         }
         let Some(suspicion) = results.0.suspicion(layout.top_start()) else { return Ok(()) };
         let places_at = |starts: &[u64]| -> Vec<TestPlace> {
             middle.iter().filter(|p| starts.contains(&p.region.start)).copied().collect()
         };
-        let (emptied, kept) = (places_at(&suspicion.lost), places_at(&suspicion.kept));
-        let again = kept_again(session, &emptied, &kept, seed)?;
-        if !again.bad_places().is_empty() {
+        let (lost_places, kept_places) = (places_at(&suspicion.lost), places_at(&suspicion.kept));
+        let second_content = content_after_rewrite(session, &lost_places, &kept_places, seed)?;
+        if !second_content.bad_places().is_empty() {
             // A cache that held one of them held all of them.
             results.0.lose(&suspicion.kept);
         }
@@ -184,7 +184,7 @@ fn expose_cache(
 }
 
 /// Writes places again, and returns the content that others then have; none while planning.
-fn kept_again(
+fn content_after_rewrite(
     session: &mut Session<'_>,
     written: &[TestPlace],
     read: &[TestPlace],
@@ -197,12 +197,12 @@ fn kept_again(
     })?;
     session.flush()?;
     session.apply(Preparation::DropCaches)?;
-    let mut again = (Found::default(), Rereads::default());
+    let mut results = (Found::default(), Rereads::default());
     session.transfer("fake-again", &each_once(BlockWay::Read, read), |session| {
         let mut places = read.iter();
-        places.try_for_each(|place| transfer(session, place, BlockWay::Read, seed, &mut again))
+        places.try_for_each(|place| transfer(session, place, BlockWay::Read, seed, &mut results))
     })?;
-    Ok(again.0)
+    Ok(results.0)
 }
 
 fn each_once(way: BlockWay, places: &[TestPlace]) -> Vec<Bulk> {
