@@ -57,13 +57,14 @@ const ONE_PROCESS: &str = "one process was requested";
 
 /// Declared metrics that the NVMe drive of this test does not publish, with the reason. Tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 59] = [
+const ELSEWHERE: [(&str, &str); 60] = [
     ("check-map-held", "it caches its whole map"),
     ("check-map-miss", "it caches its whole map"),
     ("check-dedupe", "content does not affect its speed"),
     ("check-write-duplicate-{0,25,50,75,100}", "content does not affect its speed"),
     ("check-compression", "content does not affect its speed"),
     ("check-write-compressible-{0,25,50,75,100}", "content does not affect its speed"),
+    ("cluster-mounted", "the target is a drive, not a file"),
     ("cluster-slack-{size}", "no files were named"),
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
