@@ -60,7 +60,9 @@ impl<B: Backend> Backend for SubmitApart<B> {
         if self.pushed.is_empty() {
             return self.inner.turn(wait, done);
         }
+        let before = done.len();
         self.inner.turn(Wait::No, done)?;
+        let completed = (done.len() - before) as u32;
         let now = self.inner.now();
         for slot in self.pushed.drain(..) {
             let index = slot as usize;
@@ -69,7 +71,13 @@ impl<B: Backend> Backend for SubmitApart<B> {
             }
             self.submitted[index] = now;
         }
-        if done.is_empty() { self.inner.turn(wait, done) } else { Ok(()) }
+        match wait {
+            Wait::For(least) if completed < least => {
+                self.inner.turn(Wait::For(least - completed), done)
+            }
+            Wait::Until(_) if completed == 0 => self.inner.turn(wait, done),
+            _ => Ok(()),
+        }
     }
 
     fn returns_at(&self, wait: Wait) -> Option<u64> {
@@ -106,5 +114,58 @@ impl<B: Backend> Backend for SubmitApart<B> {
 
     fn missing(&self) -> Vec<&'static str> {
         self.inner.missing()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Completes one operation in a turn that does not wait, and the requested number in one that does.
+    #[derive(Default)]
+    struct Slow {
+        flying: Vec<u32>,
+        waits: Vec<Wait>,
+    }
+
+    impl Backend for Slow {
+        fn now(&self) -> u64 {
+            7
+        }
+
+        fn buffer(&mut self, _slot: u32, _bytes: u32) -> &mut [u8] {
+            &mut []
+        }
+
+        fn push(&mut self, slot: u32, _op: Op) {
+            self.flying.push(slot);
+        }
+
+        fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+            self.waits.push(wait);
+            let count = match wait {
+                Wait::For(least) => least as usize,
+                _ => 1,
+            };
+            let completed = self.flying.drain(..count);
+            done.extend(completed.map(|slot| Completion { slot, result: 4096 }));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_turn_waits_for_what_the_submitting_call_did_not_return() {
+        for (wait, waits) in [
+            (Wait::No, &[Wait::No][..]),
+            (Wait::For(1), &[Wait::No]),
+            (Wait::For(3), &[Wait::No, Wait::For(2)]),
+            (Wait::Until(9), &[Wait::No]),
+        ] {
+            let mut apart = SubmitApart::new(Slow::default());
+            (0..4).for_each(|slot| apart.push(slot, Op::FLUSH));
+            apart.turn(wait, &mut Vec::new()).expect("a turn");
+            assert_eq!(apart.inner.waits, waits);
+            assert_eq!(apart.submitted(3), Some(7));
+        }
     }
 }
