@@ -5,7 +5,7 @@
 
 use methods::{Iozone, IozoneLatencies as Latencies};
 
-use super::letters::{HELP, REFUSED, REFUSED_VALUES};
+use super::letters::{HELP, REFUSED, REFUSED_VALUES, VERSION};
 use super::size::parse as size;
 use super::sweep::Sizes;
 use super::{IozoneCommand, IozoneError, ResultUnit};
@@ -24,6 +24,8 @@ pub enum IozoneRequest {
     Run(Box<IozoneCommand>),
     /// Print this help text instead.
     Answer(&'static str),
+    /// Print this version instead.
+    Version(&'static str),
 }
 
 /// Parses a command line, without the program's name.
@@ -43,6 +45,9 @@ pub fn parse(words: &[String]) -> Result<IozoneRequest> {
         while let Some(letter) = letters.next() {
             if letter == 'h' || letter == '?' {
                 return Ok(IozoneRequest::Answer(HELP));
+            }
+            if letter == 'v' {
+                return Ok(IozoneRequest::Version(VERSION));
             }
             if !takes_value(letter) {
                 draft.letter(letter)?;

@@ -34,6 +34,7 @@ pub fn run(args: &IozoneArgs) -> Result {
         IozoneRequest::Answer(text) => {
             return present::done(&format!("{text}{OWN_HELP}"));
         }
+        IozoneRequest::Version(text) => return present::done(text),
         IozoneRequest::Run(command) => *command,
     };
     execute(&own_options, &command)

@@ -12,7 +12,7 @@ fn command_line(input: &[u8]) -> u64 {
     let words: Vec<String> = text.lines().map(String::from).collect();
     match parse(&words) {
         Err(error) => outcome(&error.what),
-        Ok(IozoneRequest::Answer(_)) => 1,
+        Ok(IozoneRequest::Answer(_) | IozoneRequest::Version(_)) => 1,
         Ok(IozoneRequest::Run(command)) => {
             let run = &command.run;
             let flags = [run.flush, run.sync, run.direct, run.once, command.excel];
