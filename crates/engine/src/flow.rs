@@ -79,6 +79,42 @@ impl Pace for FlowShare {
     }
 }
 
+/// A share in a flow of a job that also has a schedule: an operation that is due waits for the others.
+#[derive(Debug)]
+pub struct ScheduledShare<P> {
+    share: FlowShare,
+    schedule: P,
+    /// The due time of an operation that waits for the others.
+    due: Option<u64>,
+}
+
+impl<P: Pace> ScheduledShare<P> {
+    pub fn new(share: FlowShare, schedule: P) -> ScheduledShare<P> {
+        ScheduledShare { share, schedule, due: None }
+    }
+}
+
+impl<P: Pace> Pace for ScheduledShare<P> {
+    fn is_open(&self) -> bool {
+        self.schedule.is_open()
+    }
+
+    fn next_due(&mut self, now: u64) -> Option<u64> {
+        self.due = self.due.or_else(|| self.schedule.next_due(now));
+        self.due?;
+        self.share.next_due(now)?;
+        self.due.take()
+    }
+
+    fn wake_at(&self) -> Option<u64> {
+        if self.due.is_some() { self.share.wake_at() } else { self.schedule.wake_at() }
+    }
+
+    fn postpone(&mut self, ns: u64) {
+        self.schedule.postpone(ns);
+    }
+}
+
 impl Drop for FlowShare {
     fn drop(&mut self) {
         if self.joined {
@@ -90,7 +126,24 @@ impl Drop for FlowShare {
 
 #[cfg(test)]
 mod tests {
+    use workload::{Open, Pacing};
+
     use super::*;
+
+    #[test]
+    fn a_schedule_holds_the_others_back() {
+        let flow = Arc::new(Flow::default());
+        let rate = Open::new(&Pacing::Fixed { rate: 1000.0 }, 0, 1, 1);
+        let mut slow = ScheduledShare::new(FlowShare::new(&flow, 1, 0), rate);
+        let (mut fast, mut did) = (FlowShare::new(&flow, 8, 0), (0, 0));
+        for now in (0..1_000_000_000).step_by(REST_NS as usize) {
+            did.0 += u64::from(slow.next_due(now).is_some());
+            while fast.next_due(now).is_some() && did.1 < 100_000 {
+                did.1 += 1;
+            }
+        }
+        assert!((990..1010).contains(&did.0) && (7000..9000).contains(&did.1), "{did:?}");
+    }
 
     /// Runs both in turns until one has done `n` operations; returns the operations of each.
     fn run(a: &mut FlowShare, b: &mut FlowShare, n: u64) -> (u64, u64) {

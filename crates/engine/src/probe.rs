@@ -1,6 +1,6 @@
 //! The backend for a workload's calls, and whether the kernel offers io_uring.
 
-use rig::{BackendKind, Result, RigError};
+use rig::{BackendKind, Result, RigError, RingFeatures};
 use workload::Calls;
 
 use crate::sys;
@@ -15,7 +15,7 @@ pub(crate) fn making(kind: BackendKind, calls: Calls) -> BackendKind {
 
 /// Checks that io_uring is available. It can be disabled for everyone or for this user.
 pub(crate) fn uring() -> Result<()> {
-    sys::ring::make(1).map(drop).map_err(|why| {
+    sys::ring::make(1, RingFeatures::default()).map(drop).map_err(|why| {
         RigError::usage(format!("io_uring is not available: {why}"), "--backend aio, or psync")
     })
 }

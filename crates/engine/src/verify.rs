@@ -227,7 +227,8 @@ mod tests {
     }
 
     fn patterned() -> Verifier {
-        let motif = Motif { bytes: b"abc--------".to_vec(), offsets_at: vec![3] };
+        let motif =
+            Motif { bytes: b"abc--------".to_vec(), offsets_at: vec![3], ..Motif::default() };
         Verifier { proof: Proof::Motif(motif), ..verifier() }
     }
 

@@ -29,6 +29,7 @@ errors! {
     EACCES = 13,
     EFAULT = 14,
     EBUSY = 16,
+    EEXIST = 17,
     ENODEV = 19,
     EINVAL = 22,
     EFBIG = 27,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use workload::Content;
 
-use crate::Result;
+use crate::{Result, errno};
 
 /// The state of a named file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,6 +85,23 @@ pub struct DiskUse {
     pub util: f64,
 }
 
+/// A call on a name, which moves no data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameCall {
+    /// Creates an empty file; one that exists stays as it is.
+    CreateFile,
+    /// Asks about a file.
+    StatFile,
+    /// Removes a file that this run created.
+    DeleteFile,
+    /// Creates a directory.
+    CreateDirectory,
+    /// Asks about a directory.
+    StatDirectory,
+    /// Removes a directory that this run created.
+    DeleteDirectory,
+}
+
 /// The files of a run.
 pub trait Files {
     /// Inspects a file. Nothing is changed.
@@ -107,6 +124,11 @@ pub trait Files {
 
     /// The regular files that still exist, with their sizes.
     fn left(&self) -> Vec<(PathBuf, u64)>;
+
+    /// Makes a call on a name, at once; returns its duration, nanoseconds, or an error number.
+    fn call(&mut self, _call: NameCall, _path: &Path) -> std::result::Result<u64, i32> {
+        Err(errno::EOPNOTSUPP)
+    }
 
     /// Activity of the disks under the files since they were admitted.
     fn disks(&mut self) -> Vec<DiskUse> {

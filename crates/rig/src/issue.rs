@@ -19,6 +19,8 @@ pub enum BackendKind {
     Psync,
     /// Files mapped into memory.
     Mmap,
+    /// POSIX AIO: threads of the C library around `pread` and `pwrite`.
+    Posixaio,
     /// Queue pairs of an NVMe controller, bypassing the kernel.
     Nvme,
     /// No I/O: measures the instrument's own cost.
@@ -37,6 +39,7 @@ impl BackendKind {
             BackendKind::Aio => "aio",
             BackendKind::Psync => "psync",
             BackendKind::Mmap => "mmap",
+            BackendKind::Posixaio => "posixaio",
             BackendKind::Nvme => "nvme",
             BackendKind::Null => "null",
         }
@@ -100,6 +103,25 @@ pub struct Issue {
     pub priorities: Option<Priorities>,
     /// How its files are opened.
     pub open: OpenFlags,
+    /// Whether buffers are in pages of the usual size; otherwise large ones are in huge pages, so
+    /// that a large direct transfer has fewer segments.
+    pub small_pages: bool,
+    /// Features of an io_uring that cost or need something.
+    pub ring: RingFeatures,
+}
+
+/// Features of an io_uring that cost processor time, or need something of the drive: off unless
+/// requested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingFeatures {
+    /// Whether a thread of the kernel polls for submissions.
+    pub polls_submissions: bool,
+    /// The processor of that thread; `None`: any.
+    pub polling_cpu: Option<u32>,
+    /// Whether completions are polled for; only direct transfers to a drive with queues for it can.
+    pub polls_completions: bool,
+    /// One of so many operations is given to the kernel's threads at once; 0: none.
+    pub async_every: u32,
 }
 
 impl Default for Issue {
@@ -122,6 +144,8 @@ impl Default for Issue {
             flow: None,
             priorities: None,
             open: OpenFlags::default(),
+            small_pages: false,
+            ring: RingFeatures::default(),
         }
     }
 }

@@ -27,10 +27,10 @@ pub use command::{CommandRun, Exit, ProgramTraffic};
 pub use control::{Continuation, IntervalObserver, JobControl};
 pub use errno::error_name;
 pub use event::{Event, Interval, Observer, Pass, Returning};
-pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files, Filling};
+pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files, Filling, NameCall};
 pub use issue::{
-    Advice, BackendKind, FlowPart, Issue, OpenFlags, Priorities, PriorityRule, SyncWrites,
-    backend_name,
+    Advice, BackendKind, FlowPart, Issue, OpenFlags, Priorities, PriorityRule, RingFeatures,
+    SyncWrites, backend_name,
 };
 pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits};
 pub use limits::{Bus, GroupLimits, Limits};

@@ -118,6 +118,9 @@ pub struct Logged {
     pub done_ns: u64,
     /// Issue to completion, nanoseconds.
     pub service_ns: u64,
+    /// The part of it until the call that submits it returned, nanoseconds; 0 unless that is timed
+    /// ([`crate::Issue::times_submission`]).
+    pub submission_ns: u64,
     /// The operation. Its offset is an address, see [`crate::Job::files`].
     pub op: Op,
 }

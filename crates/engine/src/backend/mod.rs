@@ -1,8 +1,8 @@
 //! Backends, which carry operations to the target. A backend owns its slots' memory and its clock.
 //! Each worker drives its own backend, and they share nothing.
 //!
-//! `uring` is the fast path; `aio`, `psync` and `mmap` are used if the kernel or the user requires
-//! them. `null` moves no data and so measures the instrument itself; `sim` is a virtual drive in
+//! `uring` is the fast path; `aio`, `posixaio`, `psync` and `mmap` are used if the kernel or the
+//! user requires them. `null` moves no data and so measures the instrument itself; `sim` is a virtual drive in
 //! virtual time. `bytes` wraps another backend in a program's stream calls, `overlap` serializes
 //! overlapping operations, and `serial` is the common part of backends with one operation at a
 //! time. The backend that polls a queue pair of a drive belongs to its device
@@ -24,6 +24,8 @@ mod mmap;
 mod null;
 mod overlap;
 #[cfg(target_os = "linux")]
+mod posixaio;
+#[cfg(target_os = "linux")]
 mod psync;
 #[cfg(target_os = "linux")]
 mod serial;
@@ -38,7 +40,8 @@ pub(crate) use overlap::SerializeOverlap;
 pub(crate) use sim::{FileMap, Sim};
 #[cfg(target_os = "linux")]
 pub(crate) use {
-    aio::Aio, bytes::ByBytes, cold::discard, mmap::Mmap, null::Null, psync::Psync, uring::Uring,
+    aio::Aio, bytes::ByBytes, cold::discard, mmap::Mmap, null::Null, posixaio::Posixaio,
+    psync::Psync, uring::Uring,
 };
 
 use std::io;

@@ -3,6 +3,7 @@
 use std::io;
 
 use io_uring::IoUring;
+use rig::RingFeatures;
 use workload::{Op, OpKind};
 
 use super::Files;
@@ -17,11 +18,14 @@ pub(crate) struct Uring<'r> {
     arena: Arena,
     files: Files<'r>,
     clock: Clock,
-    /// Discards, which not every kernel supports on a ring; the next turn carries them out.
+    /// Discards, which not every kernel supports on a ring, and flushes that cannot be queued; the
+    /// next turn carries them out.
     cold: Vec<(u32, Op)>,
     priorities: Option<SlotPriorities>,
     /// Number of entries of the ring, which the kernel limits.
     depth_max: u32,
+    /// Whether flushes are not queued either, because a ring that polls for completions has none.
+    flushes_cold: bool,
 }
 
 impl<'r> Uring<'r> {
@@ -35,7 +39,15 @@ impl<'r> Uring<'r> {
     ) -> Uring<'r> {
         let depth_max = ring.params().sq_entries();
         let ring = Ring::new(ring, files, &arena);
-        Uring { ring, arena, files, clock, cold: Vec::new(), priorities, depth_max }
+        let (cold, flushes_cold) = (Vec::new(), false);
+        Uring { ring, arena, files, clock, cold, priorities, depth_max, flushes_cold }
+    }
+
+    /// The same backend for a ring with these features.
+    pub(crate) fn with_features(mut self, features: RingFeatures) -> Uring<'r> {
+        self.ring.force_async(features.async_every);
+        self.flushes_cold = features.polls_completions;
+        self
     }
 
     #[cold]
@@ -64,7 +76,7 @@ impl Backend for Uring<'_> {
 
     #[inline]
     fn push(&mut self, slot: u32, op: Op) {
-        if op.kind == OpKind::Discard {
+        if op.kind == OpKind::Discard || self.flushes_cold && op.kind == OpKind::Flush {
             return self.push_cold(slot, op);
         }
         let priority = self.priorities.as_mut().map_or(0, |rules| rules.give(slot, op));
@@ -122,7 +134,7 @@ mod tests {
     #[test]
     fn the_depth_is_limited_to_the_entries_of_the_ring() {
         for (entries, depth_max) in [(8, 8), (100, 128), (65_536, 32_768)] {
-            let mut ring = match make(entries) {
+            let mut ring = match make(entries, RingFeatures::default()) {
                 Ok(ring) => ring,
                 Err(e) => return println!("skipped: io_uring is not available: {e}"),
             };
@@ -136,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_discard_has_no_priority() {
-        let mut ring = match make(1) {
+        let mut ring = match make(1, RingFeatures::default()) {
             Ok(ring) => ring,
             Err(e) => return println!("skipped: io_uring is not available: {e}"),
         };

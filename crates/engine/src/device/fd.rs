@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 use drive::{DriveError, DriveKey, Guard, OpenRequest, Opened, Sample, Sentry, Watch};
 use journal::Storage;
 use record::{Finding, FindingKind, Level, Safety};
-use rig::{BackendKind, Erase, Released, TargetInfo};
+use rig::{BackendKind, Erase, Released, RingFeatures, TargetInfo};
 use workload::{Caching, Calls, Region, Workload};
 
 use super::freed::{self, FoundBlocks};
 use super::{Able, Device, Handles, IoAsk, UseBackend, arena, serialized, space};
-use crate::backend::{Aio, ByBytes, Files, Mmap, Null, Psync, Uring, discard};
+use crate::backend::{Aio, ByBytes, Files, Mmap, Null, Posixaio, Psync, Uring, discard};
 use crate::clock::Clock;
 use crate::priority::SlotPriorities;
 use crate::sys;
@@ -113,7 +113,7 @@ impl FdDevice {
 
 /// The best backend that works for a file, with a finding if it is not io_uring.
 fn best_backend(file: &File, clock: Clock) -> (BackendKind, Option<Finding>) {
-    let Err(error) = sys::ring::make(1) else {
+    let Err(error) = sys::ring::make(1, RingFeatures::default()) else {
         return (BackendKind::Uring, None);
     };
     let arena = Arena::new(1, 4096);
@@ -260,16 +260,22 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
             user.with(arena.map(|arena| Null::new(clock, arena)))
         }
         BackendKind::Uring => {
-            let mut ring = sys::ring::make(depth);
+            let mut ring = sys::ring::make(depth, issue.ring);
             let ring = ring.as_mut().map_err(|e: &mut io::Error| {
                 io::Error::new(e.kind(), format!("io_uring is not available: {e}"))
             });
-            let uring = ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?, priorities())));
+            let uring = ring.and_then(|ring| {
+                let uring = Uring::new(ring, clock, files, arena?, priorities());
+                Ok(uring.with_features(issue.ring))
+            });
             serialized(issue, uring, user)
         }
         BackendKind::Aio => {
             let aio = arena.and_then(|arena| Aio::new(clock, files, arena, priorities()));
             serialized(issue, aio, user)
+        }
+        BackendKind::Posixaio => {
+            serialized(issue, arena.map(|arena| Posixaio::new(clock, files, arena)), user)
         }
         BackendKind::Mmap => {
             let advised = issue.fadvise;

@@ -300,7 +300,12 @@ impl DerefMut for AnyDevice {
 
 /// Memory for the slots of a worker.
 fn arena(ask: &IoAsk<'_>, depth: u32) -> io::Result<Arena> {
-    Arena::new(depth as usize, ask.workload.blocks.max() as usize)
+    let bytes = ask.workload.blocks.max() as usize;
+    if ask.issue.small_pages {
+        Arena::in_small_pages(depth as usize, bytes)
+    } else {
+        Arena::new(depth as usize, bytes)
+    }
 }
 
 /// Runs `user` with the backend, with overlapping operations serialized and submissions timed if

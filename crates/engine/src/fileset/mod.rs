@@ -10,6 +10,7 @@
 mod disks;
 mod layout;
 mod mark;
+mod names;
 mod open;
 mod pci;
 mod same;
@@ -24,7 +25,7 @@ use std::time::Duration;
 use drive::{DriveError, FileIdentity, OpenRequest, Opened, Watch};
 use emit::directory_of;
 use record::{Safety, TargetKind};
-use rig::{DiskUse, FilePlan, FileSeen, Files, Result, RigError, TargetInfo};
+use rig::{DiskUse, FilePlan, FileSeen, Files, NameCall, Result, RigError, TargetInfo};
 use workload::units;
 
 use crate::device::{AnyDevice, FdDevice, device_error};
@@ -80,6 +81,8 @@ pub struct FileSet {
     /// If the only file is an NVMe drive without a kernel driver: its name, and the request that
     /// opens it.
     pci: Option<(String, OpenRequest)>,
+    /// Names that calls of this run created.
+    names: names::MadeNames,
 }
 
 impl FileSet {
@@ -95,6 +98,7 @@ impl FileSet {
             before: None,
             touched: false,
             pci: None,
+            names: names::MadeNames::default(),
         }
     }
 
@@ -314,7 +318,11 @@ impl Files for FileSet {
             let bytes = path.metadata().ok().filter(|_| !known.seen.device)?.len();
             Some((path.clone(), bytes))
         });
-        files.collect()
+        files.chain(self.names.left()).collect()
+    }
+
+    fn call(&mut self, call: NameCall, path: &Path) -> std::result::Result<u64, i32> {
+        self.names.call(call, path)
     }
 
     fn disks(&mut self) -> Vec<DiskUse> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rig::{DiskUse, FilePlan, FileSeen, Files, Observer, Result};
+use rig::{DiskUse, FilePlan, FileSeen, Files, NameCall, Observer, Result};
 
 use crate::fileset::FileSet;
 use crate::machine::{Machine, RigOptions};
@@ -57,6 +57,10 @@ impl Files for Machine {
 
     fn left(&self) -> Vec<(PathBuf, u64)> {
         self.files.as_ref().map(Files::left).unwrap_or_default()
+    }
+
+    fn call(&mut self, call: NameCall, path: &Path) -> std::result::Result<u64, i32> {
+        self.named().call(call, path)
     }
 
     fn disks(&mut self) -> Vec<DiskUse> {

@@ -2,8 +2,8 @@
 //!
 //! The kernel reads and writes a slot while its operation is in flight, and the worker must access
 //! a slot only before submission and after completion. Under that rule, a slice and a pointer to
-//! the same slot are never in use at the same time. The mapping requests huge pages, which make
-//! registration cheap.
+//! the same slot are never in use at the same time. Unless pages of the usual size are requested, a
+//! large mapping is in huge pages, which make registration cheap.
 
 use std::io;
 use std::ptr::NonNull;
@@ -28,6 +28,17 @@ impl Arena {
     /// An arena of `slots` slots of at least `bytes` bytes, zeroed. Its pages become resident when
     /// they are registered or first used. Returns an error if the system cannot address them.
     pub(crate) fn new(slots: usize, bytes: usize) -> io::Result<Arena> {
+        let arena = Arena::in_small_pages(slots, bytes)?;
+        if arena.length >= 2 << 20 {
+            let start = arena.base.as_ptr().cast();
+            // SAFETY: the range is the mapping just made. Advice may fail; it is only advice.
+            unsafe { libc::madvise(start, arena.length, libc::MADV_HUGEPAGE) };
+        }
+        Ok(arena)
+    }
+
+    /// The same in the pages that any program gets.
+    pub(crate) fn in_small_pages(slots: usize, bytes: usize) -> io::Result<Arena> {
         let stride = bytes.max(1).next_multiple_of(PAGE);
         let length = addressable(slots.max(1) as u64, stride as u64)?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -38,10 +49,6 @@ impl Arena {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(pointer.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        if length >= 2 << 20 {
-            // SAFETY: the range is the mapping just made. Advice may fail; it is only advice.
-            unsafe { libc::madvise(pointer, length, libc::MADV_HUGEPAGE) };
-        }
         Ok(Arena { base, stride, slots, length, leaked: false })
     }
 

@@ -15,6 +15,8 @@ pub(crate) mod map;
 #[cfg(target_os = "linux")]
 pub(crate) mod pci;
 #[cfg(target_os = "linux")]
+pub(crate) mod posixaio;
+#[cfg(target_os = "linux")]
 pub(crate) mod process;
 #[cfg(target_os = "linux")]
 pub(crate) mod ring;

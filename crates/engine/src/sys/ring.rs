@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue, types};
+use rig::RingFeatures;
 use workload::{Op, OpKind};
 
 use super::arena::Arena;
@@ -19,10 +20,19 @@ use crate::backend::Files;
 /// ends the run.
 const REFUSED_MAX: Duration = Duration::from_secs(3);
 
+/// Time without submissions after which the kernel's polling thread sleeps, as in fio.
+const POLLING_IDLE_MS: u32 = 1000;
+
 /// Creates the most capable ring that the kernel supports: for Linux 6.6, 6.1, or at least 5.11,
 /// before which a wait cannot have a timeout.
-pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
+///
+/// Polling excludes deferred task work: the kernel's thread submits in place of this one, and
+/// completions are collected by the call that polls for them.
+pub(crate) fn make(entries: u32, features: RingFeatures) -> io::Result<IoUring> {
     let entries = entries.next_power_of_two();
+    if features.polls_submissions || features.polls_completions {
+        return polling(features).setup_clamp().build(entries);
+    }
     let lean = |builder: &mut io_uring::Builder| {
         builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_clamp();
     };
@@ -41,6 +51,21 @@ pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
     Ok(ring)
 }
 
+/// A builder of rings that poll.
+fn polling(features: RingFeatures) -> io_uring::Builder {
+    let mut builder = IoUring::builder();
+    if features.polls_completions {
+        builder.setup_iopoll();
+    }
+    if features.polls_submissions {
+        builder.setup_sqpoll(POLLING_IDLE_MS);
+        if let Some(cpu) = features.polling_cpu {
+            builder.setup_sqpoll_cpu(cpu);
+        }
+    }
+    builder
+}
+
 /// The working halves of a ring, for the files of one job and one arena.
 pub(crate) struct Ring<'r> {
     submitter: Submitter<'r>,
@@ -52,6 +77,10 @@ pub(crate) struct Ring<'r> {
     in_flight: usize,
     /// When the kernel began to reject operations for lack of resources.
     refused_since: Option<Instant>,
+    /// One of so many operations is given to the kernel's threads; 0: none.
+    async_every: u32,
+    /// Operations since the last of those.
+    since_async: u32,
 }
 
 impl<'r> Ring<'r> {
@@ -76,18 +105,44 @@ impl<'r> Ring<'r> {
             fixed_buffers,
             in_flight,
             refused_since,
+            async_every: 0,
+            since_async: 0,
         }
+    }
+
+    /// Gives one of so many operations to the kernel's threads.
+    pub(crate) fn force_async(&mut self, every: u32) {
+        self.async_every = every;
     }
 
     /// Queues an operation on a slot of the arena; a `priority` of 0 means the thread's priority.
     #[inline]
     pub(crate) fn push(&mut self, op: Op, slot: u32, buffer: *mut u8, priority: u16) {
-        let entry = self.entry(op, buffer, priority).user_data(u64::from(slot));
+        let mut entry = self.entry(op, buffer, priority).user_data(u64::from(slot));
+        if self.async_every > 0 {
+            entry = self.asynchronous(entry);
+        }
         // SAFETY: the buffer is a slot of the arena, which stays mapped until nothing is in flight,
         // and the worker does not touch it until the completion of this slot was seen.
         let result = unsafe { self.queue.push(&entry) };
         assert!(result.is_ok(), "the ring has as many entries as there are slots");
         self.in_flight += 1;
+    }
+
+    /// Marks one of so many entries as forced to be asynchronous.
+    #[cold]
+    fn asynchronous(&mut self, entry: squeue::Entry) -> squeue::Entry {
+        self.since_async += 1;
+        if self.since_async < self.async_every {
+            return entry;
+        }
+        self.since_async = 0;
+        let flags = if self.fixed_files {
+            squeue::Flags::FIXED_FILE | squeue::Flags::ASYNC
+        } else {
+            squeue::Flags::ASYNC
+        };
+        entry.flags(flags)
     }
 
     #[inline]

@@ -62,17 +62,18 @@ impl<B: Backend> Worker<'_, B> {
         if self.control.watches() {
             self.show(&op, service_ns, now);
         }
+        let mut submission_ns = 0;
+        if let Some(submitted) = self.backend.submitted(slot) {
+            let call_ns = submitted.saturating_sub(self.origin + now - service_ns);
+            submission_ns = call_ns.min(service_ns);
+            self.recorder.count_submission(op.kind, submission_ns, service_ns - submission_ns);
+        }
         if self.issue.log && now >= self.issue.ramp_ns {
             let priority = self.backend.priority(slot);
-            self.log.push(Logged { priority, done_ns: now, service_ns, op });
+            self.log.push(Logged { priority, done_ns: now, service_ns, submission_ns, op });
             if self.log.len() >= LOG_BATCH {
                 self.report_log();
             }
-        }
-        if let Some(submitted) = self.backend.submitted(slot) {
-            let call_ns = submitted.saturating_sub(self.origin + now - service_ns);
-            let call_ns = call_ns.min(service_ns);
-            self.recorder.count_submission(op.kind, call_ns, service_ns - call_ns);
         }
         if self.verifier.is_some() {
             self.verify(slot, op);

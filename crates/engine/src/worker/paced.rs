@@ -10,6 +10,7 @@ use workload::{Closed, Open, Pace, Pacing, Think, Thinking};
 
 use super::{Worker, WorkerStep};
 use crate::backend::Backend;
+use crate::flow::ScheduledShare;
 use crate::lane::{Lane, LaneContext};
 
 /// A worker of any type.
@@ -95,7 +96,10 @@ impl<'a> Lane<'a> {
         let is_closed = matches!(pacing, Pacing::Closed | Pacing::Pauses { .. } | Pacing::Source);
         let schedule = || Open::new(&pacing, first, jobs, job.workload.seed);
         match (flow, think) {
-            (Some(share), _) => paced(worker, Box::new(share) as Box<dyn Pace>),
+            (Some(share), _) if is_closed => paced(worker, Box::new(share) as Box<dyn Pace>),
+            (Some(share), _) => {
+                paced(worker, Box::new(ScheduledShare::new(share, schedule())) as Box<dyn Pace>)
+            }
             (None, Some(think)) if is_closed => {
                 paced(worker, Box::new(Thinking::new(think, Closed)) as Box<dyn Pace>)
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::{FileSet, Machine, Permissions, RigOptions};
-use fio::run::{CheckedPlan, ClonesLayout, Ran, RunError, Setting, prepare};
+use fio::run::{CheckedPlan, Quiet, Ran, RunError, Setting, prepare};
 use fio::{CommandLine, Here, Plan, output, parse};
 use rig::{Event, Observer};
 use serde_json::Value;
@@ -43,8 +43,7 @@ pub fn observed<'p>(
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut rig =
         Machine::over(files, RigOptions::default(), Arc::clone(&interrupt), Box::new(observer))?;
-    let mut silent = |_: &ClonesLayout<'_>| {};
-    prepared.run(&mut rig, &mut Setting { interrupt: &interrupt, laying_out: &mut silent })
+    prepared.run(&mut rig, &mut Setting { interrupt: &interrupt, announcer: &mut Quiet })
 }
 
 /// Runs this command line and passes its results to `look`.
