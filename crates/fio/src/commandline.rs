@@ -27,6 +27,9 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<CommandLine, FioErro
     if let Some(answer) = settings.answer {
         return help::answer(&answer).map(CommandLine::Answer);
     }
+    if let Some(log) = settings.inflate_log {
+        return Ok(CommandLine::Inflate(log));
+    }
     for (index, file) in files.iter().enumerate() {
         let file_sections = jobfile::sections(file, &settings.sections, world, &mut notes);
         let mut file_sections = file_sections.map_err(|error| teach(error, file))?;

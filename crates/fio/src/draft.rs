@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use super::{
-    Criterion, Job, LatencyTarget, PerKind, PriorityShare, Share, Steady, Threshold, VerifyKind,
+    Criterion, Job, LatencyTarget, PerKind, PriorityShare, Share, Sprandom, Steady, Threshold,
+    VerifyKind,
 };
 
 /// A job or the `[global]` section, before options are combined.
@@ -37,6 +38,7 @@ pub(crate) struct JobDraft {
     /// The value of `refill_buffers`, if given.
     pub refill: Option<bool>,
     pub zone: ZoneWords,
+    pub sprandom: SprandomWords,
     pub verify: Option<VerifyKind>,
     pub verify_interval: u64,
     /// With a duration of zero: not requested.
@@ -53,6 +55,17 @@ pub(crate) struct ZoneWords {
     pub size: u64,
     pub range: u64,
     pub skip: u64,
+}
+
+/// Options about `sprandom`, and those that it prescribes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SprandomWords {
+    pub is_given: bool,
+    pub model: Sprandom,
+    /// `norandommap`, if given.
+    pub norandommap: Option<bool>,
+    /// Whether `random_generator` is `lfsr`, if given.
+    pub lfsr: Option<bool>,
 }
 
 /// Options about priorities of single operations.
@@ -85,6 +98,12 @@ impl Default for JobDraft {
             openfiles: 0,
             refill: None,
             zone: ZoneWords::default(),
+            sprandom: SprandomWords {
+                is_given: false,
+                model: Sprandom { spare: 0.15, regions: 100, cache_bytes: 0 },
+                norandommap: None,
+                lfsr: None,
+            },
             verify: None,
             verify_interval: 0,
             steady: Steady {

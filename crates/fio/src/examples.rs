@@ -34,6 +34,7 @@ pub const EXAMPLES: &[&str] = &[
     "poisson-rate-submission",
     "rand-zones",
     "sequence-distribution",
+    "sprandom",
     "ssd-steadystate",
     "ssd-test",
     "steadystate",
@@ -45,7 +46,7 @@ pub const EXAMPLES: &[&str] = &[
 ];
 
 /// Examples that need no more but are refused.
-pub const EXAMPLES_REFUSED: &[&str] = &["atomic-verify", "sprandom"];
+pub const EXAMPLES_REFUSED: &[&str] = &["atomic-verify"];
 
 /// Total number of examples.
 const ALL: usize = 107;

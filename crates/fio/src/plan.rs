@@ -1,5 +1,6 @@
 //! A whole fio command line: its jobs, and the format of the results.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::error::line;
@@ -12,6 +13,8 @@ pub enum CommandLine {
     Run(Box<Plan>),
     /// Print this (`--help`, `--cmdhelp`, `--version`, `--showcmd`); empty for `--parse-only`.
     Answer(String),
+    /// Print this compressed log (`--inflate-log`).
+    Inflate(String),
 }
 
 /// A resolved command line with its job files.
@@ -28,6 +31,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The directory of the files that jobs write besides their own: logs, states, dumps.
+    pub fn aux_directory(&self) -> &Path {
+        self.globals.aux_path.as_deref().map_or(Path::new("."), Path::new)
+    }
+
     /// The drive of all files, if they name one that is not a local file or device: `sim:NAME`,
     /// `pci:ADDRESS`. A plan has at most one such drive, and no other files besides.
     pub fn drive(&self) -> Result<Option<String>, FioError> {
@@ -87,10 +95,14 @@ pub struct Globals {
     pub terse_version: u32,
     /// Whether the progress line is shown.
     pub eta: Eta,
+    /// Prints the results so far after each such time (`--status-interval`).
+    pub status_interval: Option<Duration>,
     /// Starts a new progress line after this time.
     pub eta_newline: Option<Duration>,
     /// Directory for the logs that jobs write (`--aux-path`).
     pub aux_path: Option<String>,
+    /// Whether the rates of all jobs together are logged (`--bandwidth-log`).
+    pub bandwidth_log: bool,
     /// How idle the processors were, to be shown with the results (`--idle-prof`).
     pub idle_profile: Option<IdleProfile>,
     /// Whether it stands in for fio in a script: no line of the text is ssdyno's own.
@@ -104,8 +116,10 @@ impl Default for Globals {
             formats: vec![OutputFormat::Normal],
             terse_version: 3,
             eta: Eta::Auto,
+            status_interval: None,
             eta_newline: None,
             aux_path: None,
+            bandwidth_log: false,
             idle_profile: None,
             as_is: false,
         }

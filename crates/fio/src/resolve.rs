@@ -8,7 +8,8 @@ use super::job::is_drive;
 use super::options;
 use super::value::Parsed;
 use super::{
-    Blocks, Distribution, Engine, Job, PerKind, PriorityShare, StridedZone, VerifyKind, World,
+    Blocks, Distribution, Engine, Job, PerKind, PriorityShare, RingFeatures, Rw, StridedZone,
+    VerifyKind, World,
 };
 
 /// Maximum number of clones in a plan, as in fio.
@@ -32,7 +33,7 @@ pub(crate) fn job(draft: &JobDraft, world: &dyn World, notes: &mut Vec<String>) 
     zone(draft, &mut job)?;
     verify(draft, &mut job, notes)?;
     content(draft, &mut job)?;
-    logs(&mut job);
+    logs(&mut job)?;
     steady(draft, &mut job)?;
     job.latency_target = Some(draft.latency).filter(|latency| !latency.target.is_zero());
     priorities(draft, &mut job)?;
@@ -72,6 +73,27 @@ fn blocks(draft: &JobDraft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()
         notes.push("blockalign= disables the random map (norandommap), as in fio".into());
     }
     access.norandommap |= access.distribution != Distribution::Random;
+    sprandom(draft, job)
+}
+
+/// fio's rules for `sprandom`.
+fn sprandom(draft: &JobDraft, job: &mut Job) -> Parsed<()> {
+    let words = &draft.sprandom;
+    if !words.is_given {
+        return Ok(());
+    }
+    let access = &mut job.access;
+    if access.rw != Rw::RandWrite {
+        return Err("sprandom=1 needs rw=randwrite".into());
+    }
+    if words.lfsr == Some(false) || words.norandommap == Some(false) {
+        return Err("sprandom=1 needs random_generator=lfsr and norandommap=1".into());
+    }
+    if !matches!(access.blocks.write, Blocks::Fixed(_)) || draft.nrfiles != 1 {
+        return Err("sprandom=1 takes one file and one block size".into());
+    }
+    (access.lfsr, access.norandommap) = (true, true);
+    access.sprandom = Some(words.model);
     Ok(())
 }
 
@@ -123,6 +145,11 @@ fn queue(draft: &JobDraft, job: &mut Job) -> Parsed<()> {
     queue.complete_max = draft.complete_max.max(queue.complete_min);
     let changes = job.access.rw.writes() || job.access.rw.trims();
     queue.serialize_overlap &= changes && queue.depth > 1;
+    if queue.ring != RingFeatures::default() && job.engine != Engine::IoUring {
+        let engine = job.engine.name();
+        let text = "sqthread_poll, hipri and force_async need ioengine=io_uring";
+        return Err(format!("{text}, not {engine}"));
+    }
     Ok(())
 }
 
@@ -224,6 +251,9 @@ fn verify(draft: &JobDraft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()
         interval = gcd(least, most);
     }
     verify.interval = interval;
+    if let Some(pattern) = &mut verify.pattern {
+        pattern.restart_bytes = verify.pattern_interval;
+    }
     // Headers in each sector would change content that is meant to repeat.
     let repeats = verify.pattern.is_some() || (1..100).contains(&job.content.compress_percent);
     verify.placed = draft.verify_interval > 0 || verify.offset > 0 || repeats;
@@ -291,8 +321,11 @@ fn working_set(job: &Job) -> Parsed<()> {
 }
 
 /// Gives logs without a prefix the job's name.
-fn logs(job: &mut Job) {
+fn logs(job: &mut Job) -> Parsed<()> {
     let logs = &mut job.logs;
+    if logs.compressed && logs.histogram.is_some() {
+        return Err("log_store_compressed and write_hist_log cannot be combined".into());
+    }
     for log in [&mut logs.bw, &mut logs.iops, &mut logs.lat, &mut logs.histogram] {
         if log.as_deref() == Some("") {
             *log = Some(job.name.clone());
@@ -302,6 +335,7 @@ fn logs(job: &mut Job) {
     reporting.slat_percentiles &= !reporting.disable_slat;
     reporting.lat_percentiles &= !reporting.disable_lat;
     reporting.clat_percentiles &= !reporting.disable_clat;
+    Ok(())
 }
 
 fn steady(draft: &JobDraft, job: &mut Job) -> Parsed<()> {

@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub readonly: bool,
     pub parse_only: bool,
     pub showcmd: bool,
+    /// A compressed log to print instead of running jobs.
+    pub inflate_log: Option<String>,
     /// `--section`: the only sections to read.
     pub sections: Vec<String>,
     /// An answer to print instead of running jobs.
@@ -111,6 +113,10 @@ pub(crate) const SWITCHES: &[Switch] = &[
     supported("eta-newline", Takes::Value, |s, v| {
         put(&mut s.globals.eta_newline, Some(some_time(v)?))
     }),
+    supported("status-interval", Takes::Value, |s, v| {
+        put(&mut s.globals.status_interval, Some(some_time(v)?))
+    })
+    .says("the results so far, without processor time and depths"),
     supported("aux-path", Takes::Value, |s, v| put(&mut s.globals.aux_path, Some(v.into()))),
     supported("readonly", Takes::Nothing, |s, _| put(&mut s.readonly, true)),
     supported("section", Takes::Value, |s, v| match v {
@@ -141,13 +147,13 @@ pub(crate) const SWITCHES: &[Switch] = &[
     })
     .says("from the kernel's counters, without fio's unit of work, as nothing else runs beside the jobs"),
     idle("eta-interval", Takes::Value, "the ETA line is updated when there is something new"),
-    idle("status-interval", Takes::Value, "the results are printed once, when they are complete"),
     idle("debug", Takes::Value, "it shows fio's internals"),
     idle("max-jobs", Takes::Value, "it has no effect in fio"),
     idle("alloc-size", Takes::Value, "memory is allocated as needed"),
     refused("latency-log", Takes::Value, "removed from fio; use the job option write_lat_log="),
-    refused("bandwidth-log", Takes::Perhaps, "use the job option write_bw_log="),
-    refused("inflate-log", Takes::Value, "logs are never compressed"),
+    supported("bandwidth-log", Takes::Perhaps, |s, _| put(&mut s.globals.bandwidth_log, true))
+        .says("`agg-read_bw.log` and so on, with the rates of all jobs together"),
+    supported("inflate-log", Takes::Value, |s, v| put(&mut s.inflate_log, Some(v.into()))),
     refused("server", Takes::Perhaps, SERVER),
     refused("daemonize", Takes::Value, SERVER),
     refused("client", Takes::Value, SERVER),

@@ -47,6 +47,21 @@ pub struct Access {
     pub passes_repeat: bool,
     /// `zonemode=strided` and its sizes, if given.
     pub zone: Option<StridedZone>,
+    /// `sprandom` and its model of the drive, if given.
+    pub sprandom: Option<Sprandom>,
+}
+
+/// `sprandom`: one pass over a file, in the course of which some blocks are written again, as many as
+/// on a drive that has been written at random for long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sprandom {
+    /// `spr_op=`: spare flash, as a share of the file; more than 0.
+    pub spare: f64,
+    /// `spr_num_regions=`: regions of the flash, at least 1.
+    pub regions: u32,
+    /// `spr_cs=`: bytes of the drive's cache, in which a block that is written again replaces the one
+    /// before.
+    pub cache_bytes: u64,
 }
 
 impl Default for Access {
@@ -69,6 +84,7 @@ impl Default for Access {
             randseed: None,
             passes_repeat: true,
             zone: None,
+            sprandom: None,
         }
     }
 }

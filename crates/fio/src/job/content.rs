@@ -61,10 +61,18 @@ pub struct DataVerify {
     pub placed: bool,
     /// `verify_pattern=`.
     pub pattern: Option<Motif>,
+    /// `verify_pattern_interval=`: bytes after which it starts again; 0: with each write.
+    pub pattern_interval: u64,
     /// `verify_fatal`: end at the first difference.
     pub fatal: bool,
     /// `verify_dump`: keep the received and the expected bytes.
     pub dump: bool,
+    /// `verify_policy=fsynced`: check only the writes before the last flush.
+    pub flushed_only: bool,
+    /// `verify_state_save`, if given: whether the number of writes is kept in a file.
+    pub state_save: Option<bool>,
+    /// `verify_state_load`: check only what such a file says was written.
+    pub state_load: bool,
     /// `verify_backlog=`: check after every so many written blocks, rather than at the end.
     pub backlog: Option<u64>,
     /// `verify_backlog_batch=`: number of blocks in each check; all by default.
@@ -81,8 +89,12 @@ impl Default for DataVerify {
             offset: 0,
             placed: false,
             pattern: None,
+            pattern_interval: 0,
             fatal: false,
             dump: false,
+            flushed_only: false,
+            state_save: None,
+            state_load: false,
             backlog: None,
             backlog_batch: None,
         }

@@ -105,6 +105,8 @@ pub struct Logs {
     pub issue_time: bool,
     /// `log_prio`: the priority itself rather than whether it is real time.
     pub priority: bool,
+    /// `log_store_compressed`: samples rather than lines, compressed.
+    pub compressed: bool,
     /// `log_unix_epoch`, `log_alternate_epoch`: times since 1970 rather than since the job began.
     pub unix_epoch: bool,
     /// `per_job_logs=0`: all clones into one file.

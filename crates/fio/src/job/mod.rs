@@ -11,7 +11,8 @@ mod measure;
 mod run;
 
 pub use access::{
-    Access, Blocks, Distribution, Rw, Sequencer, Share, Spread, StridedZone, ZoneBytes, ZonePercent,
+    Access, Blocks, Distribution, Rw, Sequencer, Share, Sprandom, Spread, StridedZone, ZoneBytes,
+    ZonePercent,
 };
 pub use content::{ContentOptions, DataVerify, VerifyKind};
 pub use files::{
@@ -23,8 +24,8 @@ pub use measure::{
     Criterion, ErrorSet, Errors, LatencyTarget, Logs, Reporting, Steady, Threshold, UnifiedRw,
 };
 pub use run::{
-    CpuPolicy, Engine, ExitWhat, FlowWeight, MachineOptions, MemoryPolicy, PaceOptions,
-    PriorityShare, QueueOptions, RateProcess, Schedule, ThinkOptions,
+    CpuPolicy, Engine, ExitWhat, FlowWeight, MachineOptions, MemoryPolicy, NameCall, PaceOptions,
+    PriorityShare, QueueOptions, RateProcess, RingFeatures, Schedule, ThinkOptions,
 };
 
 use std::time::Duration;

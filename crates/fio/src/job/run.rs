@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use rig::MemoryPolicy;
+pub use rig::{MemoryPolicy, NameCall, RingFeatures};
 
 use super::{PerKind, TimeRange};
 
@@ -70,6 +70,8 @@ pub enum Engine {
     Mmap,
     /// No I/O at all.
     Null,
+    /// Calls on the names of its files, which move no data.
+    Names(NameCall),
 }
 
 impl Engine {
@@ -86,7 +88,18 @@ impl Engine {
             Engine::Posixaio => "posixaio",
             Engine::Mmap => "mmap",
             Engine::Null => "null",
+            Engine::Names(NameCall::CreateFile) => "filecreate",
+            Engine::Names(NameCall::StatFile) => "filestat",
+            Engine::Names(NameCall::DeleteFile) => "filedelete",
+            Engine::Names(NameCall::CreateDirectory) => "dircreate",
+            Engine::Names(NameCall::StatDirectory) => "dirstat",
+            Engine::Names(NameCall::DeleteDirectory) => "dirdelete",
         }
+    }
+
+    /// Whether its operations reach the files: there is something to lay out, open and write.
+    pub fn moves_data(self) -> bool {
+        !matches!(self, Engine::Null | Engine::Names(_))
     }
 
     /// Whether it can have more than one operation in flight; for other engines, `iodepth` has no
@@ -114,6 +127,8 @@ pub struct QueueOptions {
     pub low: u32,
     /// `serialize_overlap`: an operation that overlaps one in flight waits for it.
     pub serialize_overlap: bool,
+    /// `sqthread_poll`, `hipri`, `force_async=` of `ioengine=io_uring`.
+    pub ring: RingFeatures,
 }
 
 impl Default for QueueOptions {
@@ -125,6 +140,7 @@ impl Default for QueueOptions {
             complete_max: 1,
             low: 1,
             serialize_overlap: false,
+            ring: RingFeatures::default(),
         }
     }
 }

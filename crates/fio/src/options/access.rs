@@ -36,10 +36,15 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("percentage_random", &[], |d, v| {
         v.per_kind(&mut d.job.access.percentage_random, |text| percent(v, text))
     }),
-    supported("norandommap", &[], |d, v| put(&mut d.job.access.norandommap, v.set()?)).bare(),
+    supported("norandommap", &[], |d, v| {
+        d.job.access.norandommap = v.set()?;
+        put(&mut d.sprandom.norandommap, Some(d.job.access.norandommap))
+    })
+    .bare(),
     supported("random_generator", &[], |d, v| {
         let words = [("tausworthe", false), ("lfsr", true), ("tausworthe64", false)];
-        put(&mut d.job.access.lfsr, v.word(&words)?)
+        d.job.access.lfsr = v.word(&words)?;
+        put(&mut d.sprandom.lfsr, Some(d.job.access.lfsr))
     })
     .says("offsets have the same distribution as fio's, not the same order"),
     supported("random_distribution", &[], distribution),
@@ -61,6 +66,15 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("random_sequence_stride", &[], |d, v| {
         put(&mut d.job.access.sequence_stride, v.flag()?)
     }),
+    supported("sprandom", &[], |d, v| put(&mut d.sprandom.is_given, v.flag()?)),
+    supported("spr_op", &[], |d, v| match v.text()?.parse() {
+        Ok(share) if share > 0.0 && share <= 10.0 => put(&mut d.sprandom.model.spare, share),
+        _ => Err(format!("'{}' is not a share of the file", v.text()?)),
+    }),
+    supported("spr_num_regions", &[], |d, v| {
+        put(&mut d.sprandom.model.regions, v.count32(1, 1 << 20)?)
+    }),
+    supported("spr_cs", &[], |d, v| put(&mut d.sprandom.model.cache_bytes, v.bytes()?)),
     supported("zonesize", &[], |d, v| put(&mut d.zone.size, v.bytes()?)),
     supported("zonerange", &[], |d, v| put(&mut d.zone.range, v.bytes()?)),
     supported("zoneskip", &[], |d, v| put(&mut d.zone.skip, v.bytes()?)),

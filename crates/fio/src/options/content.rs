@@ -51,9 +51,21 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         Ok(())
     })
     .says("with verify=pattern each tool can check the other's files; otherwise the pattern surrounds ssdyno's headers"),
+    supported("verify_pattern_interval", &[], |d, v| {
+        put(&mut d.job.verify.pattern_interval, v.count(0, 1 << 30)?)
+    }),
     supported("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
     supported("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
         .says("only the first 16 blocks of a clone"),
+    supported("verify_policy", &[], |d, v| {
+        put(&mut d.job.verify.flushed_only, v.word(&[("completed", false), ("fsynced", true)])?)
+    }),
+    supported("verify_state_save", &[], |d, v| {
+        put(&mut d.job.verify.state_save, Some(v.flag()?))
+    })
+    .says("by default with `--as-is` only"),
+    supported("verify_state_load", &[], |d, v| put(&mut d.job.verify.state_load, v.flag()?))
+        .says("of jobs that only read or check; fio 3.42 reads the same files"),
     supported("verify_async", &[], |_, v| v.count32(0, 1024).map(drop))
         .says("the job's thread checks"),
     supported("verify_backlog", &[], |d, v| {

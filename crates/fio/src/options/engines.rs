@@ -1,7 +1,9 @@
 //! fio's engines and their own options.
 
-use super::{OptionEntry, Standing, idle, refused};
+use super::{OptionEntry, Standing, idle, refused, supported as option};
 use crate::Engine;
+use crate::job::NameCall;
+use crate::value::put;
 
 /// An engine of fio.
 #[derive(Clone, Copy)]
@@ -23,6 +25,9 @@ const fn not(names: &'static [&'static str], why: &'static str) -> EngineEntry {
     EngineEntry { names, standing: Standing::refused(why) }
 }
 
+const NAMES: &str = "its clones run one after the other, before the jobs that move data; it \
+                     removes only what it made";
+
 /// All engines, supported ones first.
 pub(crate) const ENGINES: &[EngineEntry] = &[
     supported(&["psync"], Engine::Psync, "the default, as in fio"),
@@ -32,13 +37,19 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
     supported(&["pvsync2"], Engine::Pvsync2, "runs as psync; the result says so"),
     supported(&["libaio"], Engine::Libaio, ""),
     supported(&["io_uring"], Engine::IoUring, ""),
-    supported(&["posixaio"], Engine::Posixaio, "runs on io_uring; the result says so"),
+    supported(&["posixaio"], Engine::Posixaio, "threads of the C library, as in fio"),
     supported(
         &["mmap"],
         Engine::Mmap,
         "if another program shortens the file, the operation beyond its new end fails",
     ),
     supported(&["null"], Engine::Null, ""),
+    supported(&["filecreate"], Engine::Names(NameCall::CreateFile), NAMES),
+    supported(&["filestat"], Engine::Names(NameCall::StatFile), NAMES),
+    supported(&["filedelete"], Engine::Names(NameCall::DeleteFile), NAMES),
+    supported(&["dircreate"], Engine::Names(NameCall::CreateDirectory), NAMES),
+    supported(&["dirstat"], Engine::Names(NameCall::StatDirectory), NAMES),
+    supported(&["dirdelete"], Engine::Names(NameCall::DeleteDirectory), NAMES),
     not(&["cpuio"], "it does no I/O; use another program to load the processor"),
     not(&["exec"], "programs named in a job file are not run; see ssdyno run -m command"),
     not(
@@ -72,10 +83,6 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
     not(&["page_fault"], "it measures memory, not a drive"),
     not(&["splice"], "splice is not supported; use psync"),
     not(&["falloc", "ftruncate", "e4defrag"], "it measures a file system's internal work, not I/O"),
-    not(
-        &["filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"],
-        "it measures a file system's internal work, not I/O",
-    ),
     not(&["external", "cpp_null", "skeleton_external"], "external code is not loaded"),
     not(&["solarisaio", "windowsaio"], "it is for another operating system; use libaio"),
 ];
@@ -96,6 +103,8 @@ macro_rules! unsupported {
     };
 }
 
+const RING: &str = "with `ioengine=io_uring` on a real machine";
+
 const PROFILES: &str = "fio's built-in benchmarks are not supported; see ssdyno methods";
 
 /// All engine options, by group of engines.
@@ -115,12 +124,26 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
             idle("fixedbufs", "the engine chooses how buffers are registered").bare(),
             idle("registerfiles", "the engine chooses how files are registered").bare(),
             idle("nonvectored", "an operation has one buffer").bare(),
-            refused("sqthread_poll", &["0"], "no kernel thread polls the queue").bare(),
-            refused("sqthread_poll_cpu", &[], "no kernel thread polls the queue"),
-            refused("hipri", &["0"], "completions are not polled for").bare(),
+            option("sqthread_poll", &[], |d, v| {
+                put(&mut d.job.queue.ring.polls_submissions, v.set()?)
+            })
+            .bare()
+            .says(RING),
+            option("sqthread_poll_cpu", &[], |d, v| {
+                let ring = &mut d.job.queue.ring;
+                ring.polls_submissions = true;
+                put(&mut ring.polling_cpu, Some(v.count32(0, u32::MAX)?))
+            })
+            .says(RING),
+            option("hipri", &[], |d, v| put(&mut d.job.queue.ring.polls_completions, v.set()?))
+                .bare()
+                .says(RING),
             refused("hipri_percentage", &["0"], "completions are not polled for"),
             refused("uncached", &["0"], "RWF_DONTCACHE is not used"),
-            refused("force_async", &["0"], "operations are not forced to the kernel's threads"),
+            option("force_async", &[], |d, v| {
+                put(&mut d.job.queue.ring.async_every, v.count32(0, u32::MAX)?)
+            })
+            .says(RING),
             idle("thp", "mappings are of files").bare(),
         ],
     },

@@ -17,7 +17,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     idle("verifysort", "deprecated in fio, where it has no effect"),
     idle("verifysort_nr", "deprecated in fio, where it has no effect"),
     idle("flow_watermark", "deprecated in fio, where it has no effect"),
-    idle("verify_state_save", "nothing is saved for a later verify_state_load"),
     idle("verify_write_sequence", "each header is compared with the write expected there"),
     idle(
         "experimental_verify",
@@ -25,9 +24,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     ),
     idle("verify_header_seed", "each header is compared with the write expected there"),
     idle("trim_verify_zero", "it concerns trim_percentage, which is not supported"),
-    idle("spr_num_regions", "it concerns sprandom, which is not supported"),
-    idle("spr_op", "it concerns sprandom, which is not supported"),
-    idle("spr_cs", "it concerns sprandom, which is not supported"),
     idle("log_entries", "logs grow as needed"),
     idle("log_compression", "logs in memory are small enough"),
     idle("log_compression_cpus", "logs are not compressed"),

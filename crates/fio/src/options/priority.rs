@@ -116,7 +116,7 @@ mod tests {
         let words: Vec<String> = all.iter().map(ToString::to_string).collect();
         match parse(&words, &Small::default()) {
             Ok(CommandLine::Run(plan)) => Ok(plan.jobs[0].clone()),
-            Ok(CommandLine::Answer(text)) => Err(text),
+            Ok(CommandLine::Answer(text) | CommandLine::Inflate(text)) => Err(text),
             Err(error) => Err(error.what),
         }
     }

@@ -51,7 +51,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     supported("write_iops_log", &[], |d, v| put(&mut d.job.logs.iops, prefix(v))).bare(),
     supported("write_lat_log", &[], |d, v| put(&mut d.job.logs.lat, prefix(v)))
         .bare()
-        .says("there is no slat log: latency includes the submitting call"),
+        .says("the slat log is written with `--as-is`; otherwise latency includes the submitting call"),
     supported("write_hist_log", &[], |d, v| put(&mut d.job.logs.histogram, prefix(v))).bare(),
     supported("log_hist_msec", &[], |d, v| put(&mut d.job.logs.histogram_window, v.millis()?)),
     supported("log_hist_coarseness", &[], |d, v| {
@@ -71,6 +71,8 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         let logs = &mut d.job.logs;
         Ok((logs.max_value, logs.both_values) = v.word(&words)?)
     }),
+    supported("log_store_compressed", &[], |d, v| put(&mut d.job.logs.compressed, v.flag()?))
+        .says("as fio 3.42 stores them; not for histograms"),
     supported("log_prio", &[], |d, v| put(&mut d.job.logs.priority, v.flag()?)),
     supported("log_offset", &[], |d, v| put(&mut d.job.logs.offset, v.flag()?)),
     supported("log_alternate_epoch", &["log_unix_epoch"], |d, v| {

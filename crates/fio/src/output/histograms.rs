@@ -25,7 +25,7 @@ struct Bins {
 }
 
 /// Writes the log of a clone.
-pub(super) fn write_log(run: &JobRun<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_log(run: &JobRun<'_>, out: &mut dyn Write) -> io::Result<()> {
     let logs = &run.job.logs;
     let window_ns = logs.histogram_window.as_nanos() as u64;
     let mut bins = DIRECTIONS.map(|_| Bins { counts: vec![0; BINS], bytes: 0 });
@@ -52,7 +52,7 @@ fn write_window(
     bins: &mut [Bins; 3],
     end_ns: u64,
     coarseness: u32,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<()> {
     for (direction, Bins { counts, bytes }) in bins.iter_mut().enumerate() {
         if counts.iter().all(|count| *count == 0) {

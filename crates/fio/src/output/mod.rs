@@ -9,6 +9,7 @@ mod ended;
 mod histograms;
 mod json;
 mod latency;
+mod lines;
 mod logs;
 mod normal;
 mod numbers;
@@ -16,16 +17,19 @@ mod priorities;
 mod record;
 mod remarks;
 mod shown;
+mod states;
 mod terse;
 mod tree;
 
 pub use dumps::write_dumps;
 pub use json::{job_options, json};
+pub use lines::inflate_log;
 pub use logs::{log_paths, write_logs};
 pub use normal::{announce, normal};
 pub use record::{METRICS, latencies, metrics};
 pub use remarks::{failures, remarks};
 pub(crate) use shown::Shown;
+pub use states::write_states;
 pub use terse::terse;
 
 /// The fio version whose options are supported and whose layout is used, as fio names it.

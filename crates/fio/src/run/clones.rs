@@ -3,6 +3,8 @@
 use rig::FileUse;
 use workload::Content;
 
+use super::overwrites;
+use super::state::VerifyState;
 use super::stream::Outline;
 use super::walk::Span;
 use crate::{Access, Amount, Job, Rw, VerifyKind};
@@ -24,8 +26,10 @@ pub(super) struct JobClone<'p> {
     pub spans: Vec<Span>,
     /// The content of its writes.
     pub content: Content,
-    /// Whether the calls that submit its operations are timed.
-    pub times_submission: bool,
+    /// How far the writes that it checks got.
+    pub state: Option<VerifyState>,
+    /// Whether it stands in for fio on a real machine: buffers and calls are fio's.
+    pub as_is: bool,
 }
 
 impl JobClone<'_> {
@@ -40,6 +44,19 @@ impl JobClone<'_> {
 
     pub(super) fn content_seed(&self) -> u64 {
         self.seed() ^ self.salt()
+    }
+
+    /// Whether the calls that submit its operations are timed: as in fio, those of engines that do
+    /// not wait for them in the same call.
+    pub(super) fn times_submission(&self) -> bool {
+        let job = self.job;
+        self.as_is && job.engine.asynchronous() && !job.reporting.disable_slat
+    }
+
+    /// Whether a log needs every operation. The times of submission have no sums by interval.
+    pub(super) fn logs_each_op(&self) -> bool {
+        let logs = &self.job.logs;
+        logs.each_op() || logs.lat.is_some() && self.times_submission()
     }
 
     /// Used bytes of its files.
@@ -68,10 +85,14 @@ impl JobClone<'_> {
         // A share limits each pass, an amount all of them.
         let pass_bytes =
             job.space.pass_share.map_or(size, |share| share.bytes_of(file_bytes).min(size));
-        let limit_bytes = match job.space.io_size {
-            Some(Amount::Bytes(bytes)) => bytes,
-            _ => pass_bytes,
+        let flash = |model| overwrites::flash_bytes(model, file_bytes, job.access.min_bs());
+        let io_size = match job.space.io_size {
+            Some(Amount::Bytes(bytes)) => Some(bytes),
+            _ => None,
         };
+        // As in fio, sprandom sets it, whatever is given.
+        let io_size = job.access.sprandom.as_ref().map(flash).or(io_size);
+        let limit_bytes = io_size.unwrap_or(pass_bytes);
         // As in fio, further clones of a job with several open files have no zones.
         let zone = job.access.zone.filter(|_| self.number == 0 || job.files.openfiles <= 1);
         Outline {
@@ -87,7 +108,7 @@ impl JobClone<'_> {
             pass_bytes,
             limit_bytes,
             counted: job.engine.asynchronous(),
-            by_bytes: matches!(job.space.io_size, Some(Amount::Bytes(_))),
+            by_bytes: io_size.is_some(),
             loops: job.schedule.loops.max(1),
             // Once all blocks are read, nothing is left to check.
             time_based: job.schedule.time_based && !job.verify.only,
@@ -108,6 +129,9 @@ impl JobClone<'_> {
                 [0; 2]
             },
             verify_only: job.verify.only,
+            checks_flushed_only: job.verify.flushed_only,
+            checks_max: self.state.as_ref().map(VerifyState::writes_done),
+            leaves_out: self.state.as_ref().map(|state| state.failed.clone()).unwrap_or_default(),
             rates: super::rates::both(job),
             throttle: super::rates::throttle(job, self.seed()),
             seed: self.seed(),
@@ -140,7 +164,8 @@ mod tests {
             files: vec![FileUse { path: "f".into(), region: Region::first(file_end) }],
             spans: vec![Span { start: 0, again: 0, bytes, file_end }],
             content: Content::default(),
-            times_submission: false,
+            state: None,
+            as_is: false,
         };
         clone.outline()
     }
@@ -292,14 +317,15 @@ mod tests {
         assert_eq!(ops.len(), 30, "those that verify_only leaves out count in their place");
     }
 
+    /// Numbers of operations of fio 3.42 for the same words; older ones read every place once.
     #[test]
-    fn a_job_that_verifies_reads_has_one_pass_of_all_loops() {
+    fn a_job_that_verifies_reads_repeats_its_loops() {
         let zones = ["--zonemode=strided", "--zonesize=8k", "--zoneskip=8k"];
         for (words, reads) in [
-            (&["--rw=read"][..], 16),
-            (&["--rw=randread"], 16),
-            (&["--rw=read", "--io_size=200k", "--ioengine=libaio", "--iodepth=4"], 16),
-            (&["--rw=read", "--number_ios=10"], 16),
+            (&["--rw=read"][..], 48),
+            (&["--rw=randread"], 48),
+            (&["--rw=read", "--io_size=200k", "--ioengine=libaio", "--iodepth=4"], 64),
+            (&["--rw=read", "--number_ios=10"], 30),
             (&["--rw=randread", "--norandommap"], 48),
             (&["--rw=rw", "--rwmixread=100"], 48),
             (&[&["--rw=read"][..], &zones].concat(), 48),

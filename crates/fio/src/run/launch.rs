@@ -30,7 +30,7 @@ pub(super) fn launch(
     let source = Rounds::new(outline, checks(job), job.files.unlink_each_loop);
     let launched = rig::Job {
         issue: issue(clone),
-        files: if job.engine == Engine::Null { Vec::new() } else { clone.files.clone() },
+        files: if job.engine.moves_data() { clone.files.clone() } else { Vec::new() },
         start: Start { delay_ns: delay_ns(clone), after, ends_all: ends_all(job) },
         placement: placement(clone, node_cpus),
         control: rules.map(|rules| Box::new(rules) as Box<dyn rig::JobControl>),
@@ -43,7 +43,7 @@ pub(super) fn launch(
 /// rate of the target and its own. `u64::MAX` if it has no limit.
 pub(super) fn write_bytes_max(clone: &JobClone<'_>, target: &TargetInfo) -> u64 {
     let (job, outline) = (clone.job, clone.outline());
-    if !clone.writes() || job.engine == Engine::Null {
+    if !clone.writes() || !job.engine.moves_data() {
         return 0;
     }
     let pass_bytes = outline.bytes_max();
@@ -79,7 +79,7 @@ fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
         },
         flush_at_end: clone.writes() && job.syncing.flushes_at_end(),
         caching: if job.syncing.direct { Caching::Bypass } else { Caching::Buffered },
-        verify: job.verifies() && job.engine != Engine::Null && !reads_of_mix_only(clone),
+        verify: job.verifies() && job.engine.moves_data() && !reads_of_mix_only(clone),
         proof: proof::proof(job, job.grid()),
         seed: clone.seed(),
         ..Workload::new(job.name.clone(), pattern, mix(clone), largest, region)
@@ -128,14 +128,14 @@ fn issue(clone: &JobClone<'_>) -> Issue {
         complete_min: queue.complete_min.max(drained).max(1),
         // The control forgives errors after which the job continues.
         failures_max: 1,
-        log: job.logs.each_op(),
+        log: clone.logs_each_op(),
         flush_uncounted: true,
         fault_ends: job.verify.fatal,
         dump: job.verify.dump,
         salt: clone.salt(),
         fadvise: job.files.fadvise != FadviseHint::None,
         think: rates::think(job),
-        times_submission: clone.times_submission,
+        times_submission: clone.times_submission(),
         serialize_overlap: queue.serialize_overlap,
         fsync: job.syncing.fdatasync == 0 || job.syncing.fsync > 0,
         flow: (flow.weight > 0).then(|| FlowPart {
@@ -145,14 +145,17 @@ fn issue(clone: &JobClone<'_>) -> Issue {
         }),
         priorities: priorities(clone),
         open: open(job),
+        small_pages: clone.as_is,
+        ring: queue.ring,
     }
 }
 
 fn backend(engine: Engine) -> BackendKind {
     match engine {
-        Engine::IoUring | Engine::Posixaio => BackendKind::Uring,
+        Engine::IoUring => BackendKind::Uring,
+        Engine::Posixaio => BackendKind::Posixaio,
         Engine::Libaio => BackendKind::Aio,
-        Engine::Null => BackendKind::Null,
+        Engine::Null | Engine::Names(_) => BackendKind::Null,
         Engine::Sync | Engine::Psync | Engine::Vsync | Engine::Pvsync | Engine::Pvsync2 => {
             BackendKind::Psync
         }

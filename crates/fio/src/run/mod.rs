@@ -13,8 +13,10 @@ mod files;
 mod idle;
 mod launch;
 mod least;
+mod names;
 mod numa;
 mod oplog;
+mod overwrites;
 mod pieces;
 mod positions;
 mod proof;
@@ -25,6 +27,7 @@ mod rounds;
 mod search;
 mod sizes;
 mod stage;
+mod state;
 mod steady;
 mod stream;
 mod turn;
@@ -48,6 +51,7 @@ use positions::{Places, uses};
 pub(crate) use result::FAULT;
 pub use result::JobRun;
 use sizes::FileState;
+pub(crate) use state::{VerifyState, path as state_path};
 pub use steady::{SteadySeen, Window};
 use walk::Span;
 
@@ -105,39 +109,39 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<CheckedPlan<'
     }
     let (mut files, mut clones, mut stage) = (PlanFiles::new(&plan.jobs), Vec::new(), 0);
     let mut layouts = Vec::new();
+    let directory = plan.aux_directory();
     for (i, job) in plan.jobs.iter().enumerate() {
         stage += usize::from(job.schedule.stonewall && i > 0);
         for number in clone_numbers(job.numjobs) {
             let parts = match job.engine {
-                Engine::Null => imagined(job, number),
+                Engine::Null | Engine::Names(_) => imagined(job, number),
                 _ => files.add(job, number, door)?,
             };
             layouts.extend(ClonesLayout::from_parts(job, &parts));
             sequence_fits(job, &parts)?;
             share_fits(job, &parts)?;
+            sprandom_fits(job, &parts)?;
+            let serial = clones.len() as u64;
+            let loads = job.verify.state_load && job.verifies();
+            let state = loads.then(|| VerifyState::load(job, serial, directory)).transpose()?;
             let (uses, spans) = parts.into_iter().map(|part| (part.used(job), part.span)).unzip();
             clones.push(JobClone {
                 job,
                 number,
-                serial: clones.len() as u64,
+                serial,
                 stage,
                 waits_for: job.schedule.wait_for.and_then(|index| plan.jobs.get(index)),
                 files: uses,
                 spans,
                 content: Content::default(),
-                times_submission: real && plan.globals.as_is && times_submission(job),
+                state,
+                as_is: real && plan.globals.as_is,
             });
         }
     }
     content::assign(&mut clones);
     let destroys = door.admit(&files.plans())?;
     Ok(CheckedPlan { plan, files, layouts, clones, destroys, real })
-}
-
-/// Whether fio times the calls that submit a job's operations: those of engines that do not wait
-/// for them in the same call.
-fn times_submission(job: &Job) -> bool {
-    job.engine.asynchronous() && !job.reporting.disable_slat
 }
 
 /// The numbers of a job's clones in the order of fio: the first, then the others from the last.
@@ -163,10 +167,26 @@ fn sequence_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
     Err(RunError::usage(text, "a larger size, or a smaller bs"))
 }
 
+/// Refuses `sprandom` with a region of the flash that is smaller than the cache or a block.
+fn sprandom_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
+    let Some(model) = &job.access.sprandom else { return Ok(()) };
+    let (block, bytes) = (job.access.min_bs(), parts.iter().map(|part| part.span.bytes).sum());
+    let region_bytes = overwrites::flash_bytes(model, bytes, block) / u64::from(model.regions);
+    let least = model.cache_bytes.max(block);
+    if region_bytes >= least {
+        return Ok(());
+    }
+    let text = format!(
+        "{}: spr_num_regions={}: {region_bytes} bytes are less than a block or spr_cs={}",
+        job.origin, model.regions, model.cache_bytes
+    );
+    Err(RunError::usage(text, "fewer regions, or a smaller spr_cs"))
+}
+
 /// Size of the null engine's file if the job specifies none, bytes.
 const IMAGINED_BYTES: u64 = 1 << 30;
 
-/// The files of the null engine, which opens none: as large as if they had to be laid out.
+/// The files of an engine that opens none: as large as if they had to be laid out.
 fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
     let paths = job.paths(clone);
     let count = paths.len() as u64;
@@ -186,9 +206,23 @@ fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
 pub struct Setting<'a> {
     /// Set when the user ends the run.
     pub interrupt: &'a AtomicBool,
-    /// Called for each clone with files to lay out, before the first of them.
-    pub laying_out: &'a mut dyn FnMut(&ClonesLayout<'_>),
+    /// Announces its progress.
+    pub announcer: &'a mut dyn Announcer,
 }
+
+/// Announces the progress of a run.
+pub trait Announcer {
+    /// Called for each clone with files to lay out, before the first of them.
+    fn laying_out(&mut self, _layout: &ClonesLayout<'_>) {}
+
+    /// Called with the results so far, at the intervals of `--status-interval`.
+    fn status(&mut self, _ran: &Ran<'_>) {}
+}
+
+/// Announces nothing.
+pub struct Quiet;
+
+impl Announcer for Quiet {}
 
 /// The files that are laid out for a clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -296,8 +330,9 @@ impl<'p> CheckedPlan<'p> {
 
     /// Lays out the files and runs the jobs.
     fn perform(&self, rig: &mut dyn Rig, setting: &mut Setting<'_>) -> Result<Ran<'p>, RunError> {
-        let interrupted = || setting.interrupt.load(Ordering::Relaxed);
-        self.layouts.iter().for_each(|layout| (setting.laying_out)(layout));
+        let Setting { interrupt, announcer } = setting;
+        let interrupted = || interrupt.load(Ordering::Relaxed);
+        self.layouts.iter().for_each(|layout| announcer.laying_out(layout));
         rig.files()?.lay_out(stage::unix_ns() | 1, &mut |_, _| !interrupted())?;
         let processors = Processors::read(self.plan).filter(|_| self.real);
         let mut ran = Ran {
@@ -322,10 +357,15 @@ impl<'p> CheckedPlan<'p> {
             let (idle, clones): (Vec<_>, Vec<_>) =
                 members.partition(|clone| clone.job.only_creates_files());
             ran.jobs.extend(idle.into_iter().map(stage::idle));
+            let (name_clones, clones): (Vec<_>, Vec<_>) =
+                clones.into_iter().partition(|clone| matches!(clone.job.engine, Engine::Names(_)));
+            for clone in name_clones {
+                ran.jobs.push(names::perform(clone, self.plan, rig.files()?)?);
+            }
             if clones.is_empty() {
                 continue;
             }
-            let (jobs, stage_result) = stage::perform(&clones, (self.plan, self.real), rig)?;
+            let (jobs, stage_result) = stage::perform(&clones, &ran, &mut **announcer, rig)?;
             ran.jobs.extend(jobs);
             ran.jobs.sort_by_key(|run| run.serial);
             ran.stages.push(stage_result);
@@ -353,7 +393,6 @@ pub fn mapped(job: &Job) -> Option<&'static str> {
         Engine::Sync | Engine::Vsync | Engine::Pvsync | Engine::Pvsync2 => {
             Some("pread and pwrite, one operation at a time (psync)")
         }
-        Engine::Posixaio => Some("io_uring rather than threads around pread and pwrite"),
         _ => None,
     }
 }

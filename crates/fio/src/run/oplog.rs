@@ -1,7 +1,7 @@
 //! All operations of a clone, for fio's logs.
 //!
 //! A fast drive completes more operations in a minute than fit in memory, so they are written to an
-//! unnamed file in the directory of the logs, 32 bytes each. Only the latest are in memory.
+//! unnamed file in the directory of the logs, 40 bytes each. Only the latest are in memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,7 +13,7 @@ use workload::{Op, OpKind};
 use crate::system::nameless;
 
 /// Size of an operation in the file, bytes.
-const ENTRY: usize = 32;
+const ENTRY: usize = 40;
 
 /// Size of the buffer in memory, bytes.
 const BUFFER: usize = ENTRY << 11;
@@ -44,9 +44,9 @@ impl OpLog {
             return;
         }
         for logged in ops {
-            let Logged { priority, done_ns, service_ns, op } = *logged;
+            let Logged { priority, done_ns, service_ns, submission_ns, op } = *logged;
             let rest = u64::from(op.bytes) | (op.kind as u64) << 32 | u64::from(priority) << 40;
-            let words = [done_ns, service_ns, op.offset, rest];
+            let words = [done_ns, service_ns, op.offset, rest, submission_ns];
             words.iter().for_each(|word| self.buffer.extend(word.to_le_bytes()));
         }
         if self.buffer.len() >= BUFFER {
@@ -95,6 +95,7 @@ fn decoded(entry: &[u8]) -> Logged {
     Logged {
         done_ns: word(0),
         service_ns: word(1),
+        submission_ns: word(4),
         priority: (rest >> 40) as u16,
         op: Op {
             kind: OpKind::ALL[(rest >> 32) as usize & 3],
@@ -111,7 +112,9 @@ mod tests {
     fn logged(number: u64) -> Logged {
         let kind = OpKind::ALL[number as usize % 4];
         let op = Op { kind, offset: number << 40 | 512, bytes: u32::MAX - number as u32 };
-        Logged { priority: number as u16, done_ns: number * 7, service_ns: !number, op }
+        let submission_ns = number << 3;
+        let (priority, done_ns, service_ns) = (number as u16, number * 7, !number);
+        Logged { priority, done_ns, service_ns, submission_ns, op }
     }
 
     fn all(log: &OpLog) -> Vec<Logged> {

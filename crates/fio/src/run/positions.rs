@@ -11,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use workload::{Permutation, Zipf};
 
 use super::blockmap::BlockMap;
+use super::overwrites::Overwrites;
 use crate::{Access, Distribution, Rw, Spread};
 
 /// Number of uniform draws averaged for a normal draw, as in fio.
@@ -73,6 +74,8 @@ pub(super) enum Positions {
     /// By zones, per direction: cumulative share of accesses, first place, number of places. With a
     /// register, it gives the places from the start of any zone, as in fio.
     Zoned([Vec<(f64, u64, u64)>; 3], Option<Once>),
+    /// Each place once, and some again.
+    Overwriting(Box<Overwrites>),
     /// A list, with the number of draws per direction.
     Listed { list: Vec<u32>, stride: bool, counts: [u64; 3], taken: [u64; 3] },
 }
@@ -99,6 +102,11 @@ const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
 impl Positions {
     /// The positions of a job's operations.
     pub(super) fn new(access: &Access, places: Places, seed: u64) -> Positions {
+        if let Some(model) = &access.sprandom {
+            let blocks = (access.blocks.write.min(), places.by_kind[1]);
+            let overwrites = Overwrites::new(model, places.bytes, blocks, seed);
+            return Positions::Overwriting(overwrites.into());
+        }
         if access.lfsr && access.distribution == Distribution::Random {
             return Positions::Once(Once::new(places.mapped, seed));
         }
@@ -182,6 +190,7 @@ impl Positions {
         match self {
             Positions::Once(once) => once.restart(),
             Positions::Mapped(map, _) => map.clear(),
+            Positions::Overwriting(overwrites) => overwrites.restart(),
             Positions::Listed { taken, .. } => *taken = [0; 3],
             Positions::Zoned(_, Some(register)) => register.restart(),
             Positions::Uniform(_) | Positions::Ranked { .. } | Positions::Zoned(_, None) => {}
@@ -200,6 +209,7 @@ impl Positions {
     pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
         Some(match self {
             Positions::Once(once) => return once.next(),
+            Positions::Overwriting(overwrites) => return overwrites.next(unit(rng)),
             Positions::Mapped(_, counts) | Positions::Uniform(counts) if counts[kind] == 0 => {
                 return None;
             }

@@ -48,13 +48,19 @@ const RULES: &[RefusalRule] = &[
         asked: |job| job.verifies() && super::rates::half_rated(job),
     },
     RefusalRule {
-        option: "flow together with rate or thinktime",
-        why: "a job waits either for others or for its time, not for both",
-        asked: |job| {
-            let (bytes, operations) = (job.pace.rate.each(), job.pace.rate_iops.each());
-            let rated = bytes.iter().any(|r| r.is_some()) || operations.iter().any(|r| r.is_some());
-            job.pace.flow.weight > 0 && (rated || !job.pace.think.time.is_zero())
-        },
+        option: "flow together with thinktime",
+        why: "a job waits either for others or for itself, not for both",
+        asked: |job| job.pace.flow.weight > 0 && !job.pace.think.time.is_zero(),
+    },
+    RefusalRule {
+        option: "verify_policy=fsynced with verify_backlog",
+        why: "writes are read back before it is known which flush follows",
+        asked: |job| job.verify.flushed_only && job.verify.backlog.is_some(),
+    },
+    RefusalRule {
+        option: "verify_state_load of a job that writes",
+        why: "it says what an earlier job wrote",
+        asked: |job| job.verify.state_load && job.verifies() && job.changes(),
     },
     RefusalRule {
         option: "verify of blocks without a common size",

@@ -33,6 +33,17 @@ pub struct JobRun<'p> {
 }
 
 impl<'p> JobRun<'p> {
+    /// The same result without its log of operations.
+    pub(super) fn without_log(&self) -> JobRun<'p> {
+        JobRun {
+            did: self.did.clone(),
+            log: OpLog::default(),
+            judgement: self.judgement.clone(),
+            steady: self.steady.clone(),
+            ..*self
+        }
+    }
+
     /// The same clone without its counts, for a job that shows none.
     pub(crate) fn hidden<'h>(&self, job: &'h Job) -> JobRun<'h> {
         JobRun {

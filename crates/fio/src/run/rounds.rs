@@ -42,6 +42,8 @@ pub(super) struct Rounds {
     is_redrawn: bool,
     /// Operations drawn since the beginning of the job.
     given: u64,
+    /// How many of them precede the last flush, if only those are read back.
+    flushed: Option<u64>,
     /// The stream at the start of the round, for drawing the same operations again.
     begin: Option<Box<OpStream>>,
     /// Operations issued before this part.
@@ -68,6 +70,7 @@ enum Phase {
 
 impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
+        let flushed = outline.checks_flushed_only.then_some(0);
         let only_reads = outline.verify_only && outline.access.rw.writes();
         let overlaps = outline.may_overlap();
         // With a throttle, the draws depend on the time.
@@ -86,6 +89,7 @@ impl Rounds {
             overlaps,
             is_redrawn,
             given: 0,
+            flushed,
             begin,
             issued_before: 0,
             drawn: 0,
@@ -167,12 +171,18 @@ impl Rounds {
 
     /// At the end of a round, starts reading back if there is anything to read.
     fn checks_of_round(&mut self, over: bool) -> Option<After> {
+        // Of this round, the operations whose writes are read back.
+        let mut ops = self.drawn;
+        if let Some(flushed) = self.flushed {
+            self.waiting.retain_issued(flushed);
+            ops = ops.min(flushed.saturating_sub(self.issued_before - self.drawn));
+        }
         let last = over || !self.stream.has_next_pass(self.stream.pass_bytes());
         match self.checks {
             Checks::None => return None,
             Checks::Rounds if self.is_redrawn => {
                 let begin = self.begin.take()?;
-                self.phase = Phase::Again(begin, self.drawn);
+                self.phase = Phase::Again(begin, ops);
             }
             Checks::Rounds | Checks::Backlog { .. } if self.waiting.len() == 0 => return None,
             Checks::Rounds | Checks::Backlog { .. } => {
@@ -216,6 +226,9 @@ impl Source for Rounds {
             };
             let Some(op) = op else { return };
             out.push(op);
+            if let (OpKind::Flush, Some(flushed)) = (op.kind, &mut self.flushed) {
+                *flushed = self.given;
+            }
             self.given += 1;
             if matches!(self.phase, Phase::Due) {
                 return;
@@ -232,6 +245,8 @@ impl Source for Rounds {
         assert!(issued_since.contains(&issued), "what is issued was drawn, and stays issued");
         // A write that was drawn but never issued is not read back.
         self.waiting.retain_issued(issued);
+        // Nor is one of which it is not known whether a flush followed it.
+        self.flushed = self.flushed.map(|flushed| if flushed < issued { flushed } else { 0 });
         self.given = issued;
         let count = issued - std::mem::replace(&mut self.issued_before, issued);
         match (&self.phase, self.checks) {

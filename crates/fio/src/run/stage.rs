@@ -1,7 +1,6 @@
 //! One stage of a plan: the jobs that run at the same time, as one job launch on the rig.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +14,7 @@ use super::launch::launch;
 use super::oplog::OpLog;
 use super::result::JobRun;
 use super::steady::{SteadySeen, SteadyWatch};
-use super::{RunError, numa};
+use super::{Announcer, Ran, RunError, numa};
 use crate::{Job, Plan};
 
 /// Bounds of the sampling intervals, nanoseconds: shorter intervals cost too much, longer ones show
@@ -23,12 +22,14 @@ use crate::{Job, Plan};
 const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
 const LONGEST_INTERVAL_NS: u64 = 100_000_000;
 
-/// Runs the clones; returns the result of each, and the combined result.
+/// Runs the clones after those that ran before; returns the result of each, and the combined result.
 pub(super) fn perform<'p>(
     clones: &[&JobClone<'p>],
-    (plan, real): (&Plan, bool),
+    before: &Ran<'p>,
+    announcer: &mut dyn Announcer,
     rig: &mut dyn Rig,
 ) -> Result<(Vec<JobRun<'p>>, Measurement), RunError> {
+    let (plan, real) = (before.plan, before.real);
     let (mut jobs, mut judgements) = (Vec::new(), Vec::new());
     for clone in clones {
         let node_cpus = if real { numa::processors(clone.job)? } else { Vec::new() };
@@ -39,7 +40,15 @@ pub(super) fn perform<'p>(
     let (began_unix_ns, interval_ns) = (unix_ns(), interval_ns(clones));
     let steady = SteadyWatch::new(clones, interval_ns);
     let logs = clones.iter().map(|clone| op_log(clone, plan)).collect::<Result<_, _>>()?;
-    let mut observer = StageObserver { steady, logs };
+    let status = plan.globals.status_interval.map(|interval| Status {
+        interval_ns: interval.as_nanos() as u64,
+        printed: 0,
+        clones,
+        before,
+        announcer,
+        began: (began_unix_ns, interval_ns),
+    });
+    let mut observer = StageObserver { steady, logs, status };
     let name = clones.first().map_or("", |clone| &clone.job.name);
     let stage = Stage {
         name,
@@ -50,7 +59,7 @@ pub(super) fn perform<'p>(
     let performance = rig.perform(jobs, stage)?;
     assert_eq!(performance.jobs.len(), clones.len(), "every clone has a result");
     let mut whole = performance.whole;
-    let StageObserver { steady, logs } = observer;
+    let StageObserver { steady, logs, .. } = observer;
     let results = clones.iter().zip(performance.jobs.into_iter().zip(logs)).zip(judgements);
     let mut runs = Vec::new();
     for (number, ((clone, (did, log)), judgement)) in (0..).zip(results) {
@@ -88,15 +97,71 @@ pub(super) fn idle<'p>(clone: &JobClone<'p>) -> JobRun<'p> {
 }
 
 /// Observes the jobs of a stage while they run.
-struct StageObserver {
+struct StageObserver<'s, 'p> {
     steady: SteadyWatch,
     /// The log of each clone.
     logs: Vec<OpLog>,
+    /// The results so far, if requested.
+    status: Option<Status<'s, 'p>>,
 }
 
-impl IntervalObserver for StageObserver {
+/// Announces the results so far at intervals.
+struct Status<'s, 'p> {
+    interval_ns: u64,
+    /// Number of intervals announced.
+    printed: u64,
+    clones: &'s [&'s JobClone<'p>],
+    /// The results of earlier stages.
+    before: &'s Ran<'p>,
+    announcer: &'s mut dyn Announcer,
+    /// Start of the stage, nanoseconds since 1970, and length of its sampling intervals.
+    began: (u64, u64),
+}
+
+impl Status<'_, '_> {
+    fn interval(&mut self, now_ns: u64, jobs: &[JobSeen]) {
+        let intervals = now_ns / self.interval_ns;
+        if intervals <= self.printed {
+            return;
+        }
+        self.printed = intervals;
+        let running = self.clones.iter().zip(jobs).map(|(clone, seen)| {
+            let origin_ns = clone.job.schedule.startdelay.low.as_nanos() as u64;
+            let end_ns = now_ns.saturating_sub(origin_ns);
+            let ops = seen.kinds.iter().flatten().map(|kind| kind.ops);
+            let did = JobResult {
+                issued: ops.sum(),
+                seen: seen.clone(),
+                origin_ns,
+                issue_end_ns: end_ns,
+                end_ns,
+                ..JobResult::default()
+            };
+            let (began_unix_ns, interval_ns) = self.began;
+            JobRun { began_unix_ns, interval_ns, did, ..idle(clone) }
+        });
+        let jobs = self.before.jobs.iter().map(JobRun::without_log).chain(running);
+        let (before, mut jobs) = (self.before, jobs.collect::<Vec<_>>());
+        jobs.sort_by_key(|run| run.serial);
+        self.announcer.status(&Ran {
+            jobs,
+            stages: Vec::new(),
+            disks: Vec::new(),
+            processors_idle: None,
+            left: Vec::new(),
+            unremoved: Vec::new(),
+            ended_unix_ms: unix_ns() / 1_000_000,
+            ..*before
+        });
+    }
+}
+
+impl IntervalObserver for StageObserver<'_, '_> {
     fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32)) {
         self.steady.interval(now_ns, jobs, end);
+        if let Some(status) = &mut self.status {
+            status.interval(now_ns, jobs);
+        }
     }
 
     fn reset(&mut self, job: u32) {
@@ -109,14 +174,13 @@ impl IntervalObserver for StageObserver {
 }
 
 /// The log of a clone, in the directory to which its lines will be written.
-fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
-    if !clone.job.logs.each_op() {
+pub(super) fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
+    if !clone.logs_each_op() {
         return Ok(OpLog::default());
     }
     let logs = &clone.job.logs;
     let prefix = [&logs.bw, &logs.iops, &logs.lat, &logs.histogram].into_iter().flatten().next();
-    let directory = plan.globals.aux_path.as_deref().map_or(Path::new("."), Path::new);
-    let prefix_path = directory.join(prefix.map_or("", String::as_str));
+    let prefix_path = plan.aux_directory().join(prefix.map_or("", String::as_str));
     let place = emit::directory_of(&prefix_path);
     OpLog::within(place).map_err(|source| {
         RunError::Rig(RigError::Io {

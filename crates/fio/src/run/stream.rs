@@ -52,13 +52,18 @@ pub(super) struct Outline {
     pub reads_back: bool,
     /// Whether a verification follows each pass. As in fio, files at their end are then open again.
     pub verifies: bool,
-    /// Whether the job only reads, and verifies what it reads. As in fio, it has one pass, of all loops
-    /// together, which ends earlier if there are no more places.
+    /// Whether the job only reads, and verifies what it reads.
     pub only_verifies: bool,
     /// Writes between flushes, for `fsync` and for `fdatasync`; 0 for no flush.
     pub flush_every: [u32; 2],
     /// Whether the job reads the data of an earlier run: writes become reads.
     pub verify_only: bool,
+    /// Whether only the writes before the last flush are read back.
+    pub checks_flushed_only: bool,
+    /// Maximum number of operations that check what an earlier job wrote.
+    pub checks_max: Option<u64>,
+    /// Numbers of those of them that are left out, ascending.
+    pub leaves_out: Vec<u64>,
     /// Bytes per second of reads and of writes, if both directions of a mix have a rate.
     pub rates: Option<[f64; 2]>,
     /// The rate of one direction of a mix.
@@ -90,9 +95,6 @@ impl Outline {
     /// Maximum bytes of a pass in all directions together, without the last operation's excess.
     fn pass_total(&self) -> u64 {
         let rw = self.access.rw;
-        if self.only_verifies {
-            return self.job_limit();
-        }
         let size = if rw.writes() && rw.random() && self.access.norandommap && self.by_bytes {
             self.pass_bytes.max(self.limit_bytes)
         } else {
@@ -141,6 +143,8 @@ pub(super) struct OpStream {
     /// Operations issued in all passes, and their maximum.
     issued_ops: u64,
     ops_max: Option<u64>,
+    /// Operations that check an earlier job's writes, in all passes.
+    checks: u64,
     /// Bytes of all passes, with those read back.
     moved_bytes: u64,
     /// Bytes issued in this pass.
@@ -173,6 +177,7 @@ impl OpStream {
             loops_left: outline.loops.saturating_sub(1),
             issued_bytes: [0; 3],
             issued_ops: 0,
+            checks: 0,
             ops_max: outline.ops_max.map(|ops| ops.saturating_mul(pair_factor(&outline.access))),
             moved_bytes: 0,
             pass_bytes: 0,
@@ -197,9 +202,29 @@ impl OpStream {
             self.pass_is_over = true;
             return None;
         }
-        let op = self.next_op();
+        let mut op = self.next_op();
+        while op.is_some_and(|op| self.leaves_out(op)) {
+            op = if self.has_all_checks() { None } else { self.next_op() };
+        }
         self.pass_is_over = op.is_none();
         op
+    }
+
+    /// Counts an operation that checks an earlier job's write. Returns whether that write failed, so
+    /// that there is nothing to check.
+    #[inline]
+    fn leaves_out(&mut self, op: Op) -> bool {
+        let Outline { checks_max, only_verifies, ref leaves_out, .. } = *self.outline;
+        if checks_max.is_none() || op.kind != OpKind::Write && !only_verifies {
+            return false;
+        }
+        self.checks += 1;
+        leaves_out.binary_search(&(self.checks - 1)).is_ok()
+    }
+
+    /// Whether all writes of an earlier job are checked.
+    fn has_all_checks(&self) -> bool {
+        self.outline.checks_max.is_some_and(|checks_max| self.checks >= checks_max)
     }
 
     /// Whether the time of a draw matters.
@@ -225,14 +250,11 @@ impl OpStream {
     /// Whether another pass follows this one, if `more_bytes` are read back in between.
     pub(super) fn has_next_pass(&self, more_bytes: u64) -> bool {
         let outline = &self.outline;
-        if self.pass_bytes == 0 {
+        if self.pass_bytes == 0 || self.has_all_checks() {
             return false;
         }
         if outline.time_based {
             return true;
-        }
-        if outline.only_verifies {
-            return false;
         }
         if self.loops_left > 0 {
             return true;
@@ -277,6 +299,9 @@ impl OpStream {
     /// Whether the job or this pass has moved its amount.
     #[inline]
     fn has_reached_limit(&self) -> bool {
+        if self.has_all_checks() {
+            return true;
+        }
         let outline = &self.outline;
         let pass_is_full = outline.counted && self.counted_bytes >= outline.pass_total();
         if outline.time_based {

@@ -68,7 +68,9 @@ fn examples_for_local_files_and_supported_engines_parse() {
                     "{name} parses, but docs/fio.md lists it as refused"
                 );
             }
-            Ok(CommandLine::Answer(_)) => panic!("{name}: no example requests an answer"),
+            Ok(CommandLine::Answer(_) | CommandLine::Inflate(_)) => {
+                panic!("{name}: no example requests an answer")
+            }
             Err(error) => {
                 println!("{name}: {}", error.what);
                 let why = is_elsewhere(&error.what) || listed(&name, EXAMPLES_REFUSED);

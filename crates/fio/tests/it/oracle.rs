@@ -13,7 +13,7 @@ fn ours(words: &[&str]) -> Result<Vec<Job>, String> {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     match parse(&words, &Here as &dyn World) {
         Ok(CommandLine::Run(plan)) => Ok(plan.jobs),
-        Ok(CommandLine::Answer(_)) => Ok(Vec::new()),
+        Ok(CommandLine::Answer(_) | CommandLine::Inflate(_)) => Ok(Vec::new()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -40,7 +40,7 @@ fn plan(words: &[String], file: &str) -> Result<Plan, String> {
             plan.notes.iter_mut().for_each(|note| note.place.clear());
             Ok(*plan)
         }
-        Ok(CommandLine::Answer(text)) => Err(text),
+        Ok(CommandLine::Answer(text) | CommandLine::Inflate(text)) => Err(text),
         Err(error) => Err(error.what),
     }
 }

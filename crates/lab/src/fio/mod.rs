@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub use engine::Permissions;
 use fio::output;
-use fio::run::{self, CheckedPlan, ClonesLayout, Ran};
+use fio::run::{self, Announcer, CheckedPlan, Ran};
 use record::{Plan, PlanStep, Safety, TargetKind};
 use rig::TargetInfo;
 use script::Outcome;
@@ -38,11 +38,11 @@ pub struct Request<'p> {
 
 impl<'p> Request<'p> {
     /// Makes every check that is possible without touching the target, and plans the jobs.
-    /// `laying_out` is called for each clone with files to lay out; `results` gets the results of the
+    /// `announcer` announces the progress of the run; `results` gets the results of the
     /// jobs, unless an error ends the run.
     pub fn plan<'a>(
         &'a self,
-        laying_out: &'a mut dyn FnMut(&ClonesLayout<'_>),
+        announcer: &'a mut dyn Announcer,
         results: &'a mut Option<Ran<'p>>,
     ) -> Result<PlannedRun<'a>> {
         let mut target = FioTarget::from_plan(self.jobs, self.permissions.clone())?;
@@ -64,7 +64,7 @@ impl<'p> Request<'p> {
             fills: false,
             journals: None,
             measure: Box::new(move |shared, interrupt| {
-                let mut setting = run::Setting { interrupt, laying_out };
+                let mut setting = run::Setting { interrupt, announcer };
                 let result = target
                     .open(&prepared, Arc::clone(interrupt), Box::new(shared.clone()))
                     .and_then(|mut rig| Ok(prepared.run(rig.as_mut(), &mut setting)?));

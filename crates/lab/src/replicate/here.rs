@@ -80,7 +80,9 @@ impl Jobs {
 fn plan(words: &[String]) -> Result<Plan> {
     match fio::parse(words, &fio::Here) {
         Ok(CommandLine::Run(plan)) => Ok(*plan),
-        Ok(CommandLine::Answer(_)) => Err(LabError::usage("an fio command line without jobs")),
+        Ok(CommandLine::Answer(_) | CommandLine::Inflate(_)) => {
+            Err(LabError::usage("an fio command line without jobs"))
+        }
         Err(error) => Err(LabError::usage(&error).advise_if(error.advice)),
     }
 }

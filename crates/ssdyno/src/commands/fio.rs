@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use fio::run::{ClonesLayout, Ran};
+use fio::run::{Announcer, ClonesLayout, Ran};
 use fio::{self, CommandLine, Eta, OutputFormat, Plan, output};
 use lab::fio::Permissions;
 use lab::{PlannedRun, Recorded};
@@ -60,6 +60,14 @@ pub fn run(args: &FioArgs) -> Result {
     match fio::parse(&words, &fio::Here).map_err(usage)? {
         CommandLine::Answer(text) if is_help => present::done(&format!("{text}{OWN_HELP}")),
         CommandLine::Answer(text) => present::done(&text),
+        CommandLine::Inflate(log) => {
+            let mut text = Vec::new();
+            let packed = std::fs::read(&log);
+            packed
+                .and_then(|packed| output::inflate_log(&packed, &mut text))
+                .map_err(|e| Failure::new(IO, format!("{log} cannot be inflated: {e}")))?;
+            present::done(&String::from_utf8_lossy(&text))
+        }
         CommandLine::Run(mut plan) => {
             plan.globals.as_is = own_options.as_is;
             execute(&own_options, &plan)
@@ -113,17 +121,9 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
         command: cli::typed(),
     };
     let is_announced = is_stdout_for_people(plan);
-    let mut layouts = String::new();
-    let mut announce = |layout: &ClonesLayout<'_>| {
-        let line = layout_line(layout);
-        if is_announced {
-            // A closed stdout is noticed when the results are printed.
-            let _ = present::print(&line);
-        }
-        layouts += &line;
-    };
+    let mut announcer = OutputAnnouncer { plan, is_announced, text: String::new() };
     let mut results = None;
-    let planned = request.plan(&mut announce, &mut results)?;
+    let planned = request.plan(&mut announcer, &mut results)?;
     if own_options.dry_run {
         show_plan(&planned)?;
         return Ok(ExitCode::SUCCESS);
@@ -141,12 +141,45 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
         let path = path.to_string_lossy();
         screen::say(&format!("ssdyno: {} could not be removed", emit::plain(&path)));
     }
-    write_results(plan, &ran, &layouts, recorded.run.number)?;
+    write_results(plan, &ran, &announcer.text, recorded.run.number)?;
     let code = exit_code(&ran);
     if code != INTERRUPTED {
         recorded.kept.map_err(Failure::reported)?;
     }
     Ok(ExitCode::from(code))
+}
+
+/// Announces lay-outs and the results so far where the results will be.
+struct OutputAnnouncer<'p> {
+    plan: &'p Plan,
+    /// Whether stdout is for people.
+    is_announced: bool,
+    /// What the file of the results will have before them.
+    text: String,
+}
+
+impl OutputAnnouncer<'_> {
+    /// Adds to the file, or to stdout.
+    fn add(&mut self, text: &str, is_printed: bool) {
+        if is_printed {
+            // A closed stdout is noticed when the results are printed.
+            let _ = present::print(text);
+        }
+        self.text += text;
+    }
+}
+
+impl Announcer for OutputAnnouncer<'_> {
+    fn laying_out(&mut self, layout: &ClonesLayout<'_>) {
+        if self.plan.globals.formats.contains(&OutputFormat::Normal) {
+            self.add(&layout_line(layout), self.is_announced);
+        }
+    }
+
+    fn status(&mut self, ran: &Ran<'_>) {
+        let text = results_text(self.plan, ran);
+        self.add(&text, self.plan.globals.output.is_none());
+    }
 }
 
 /// Prints the jobs of a plan and their cost.
@@ -198,17 +231,12 @@ fn exit_code(ran: &Ran<'_>) -> u8 {
 
 /// Checks that the results and the logs can be written, before the first byte.
 fn check_outputs(plan: &Plan) -> Result<()> {
-    let logs = output::log_paths(plan, aux_directory(plan)).into_iter();
+    let logs = output::log_paths(plan, plan.aux_directory()).into_iter();
     let outputs = plan.globals.output.iter().map(PathBuf::from);
     for path in outputs.chain(logs) {
         emit::check(&path, None).map_err(|e| Failure::cannot_write(&path, &e))?;
     }
     Ok(())
-}
-
-/// The directory of the logs.
-fn aux_directory(plan: &Plan) -> &Path {
-    plan.globals.aux_path.as_deref().map_or(Path::new("."), Path::new)
 }
 
 /// The remarks on a run, and the number of its record.
@@ -217,14 +245,10 @@ fn remarks_of_run(ran: &Ran<'_>, number: Option<i64>) -> String {
     output::remarks(ran) + &record.unwrap_or_default()
 }
 
-/// Writes the results in every requested form to the requested place, and remarks to stderr.
-fn write_results(plan: &Plan, ran: &Ran<'_>, layouts: &str, number: Option<i64>) -> Result<()> {
+/// The results in every requested form.
+fn results_text(plan: &Plan, ran: &Ran<'_>) -> String {
     let globals = &plan.globals;
-    let (mut text, mut remarks) = (String::new(), String::new());
-    if globals.output.is_some() && globals.formats.contains(&OutputFormat::Normal) {
-        text += &output::announce(plan);
-        text += layouts;
-    }
+    let mut text = String::new();
     let mut formats = globals.formats.clone();
     formats.sort_unstable();
     let has_bins = formats.contains(&OutputFormat::JsonPlus);
@@ -232,12 +256,7 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, layouts: &str, number: Option<i64>)
     formats.retain(|format| *format != OutputFormat::Json || !has_bins);
     for format in formats {
         match format {
-            OutputFormat::Normal => {
-                text += &output::normal(ran);
-                if !globals.as_is {
-                    remarks = remarks_of_run(ran, number);
-                }
-            }
+            OutputFormat::Normal => text += &output::normal(ran),
             OutputFormat::Terse => text += &output::terse(ran, globals.terse_version),
             OutputFormat::Json | OutputFormat::JsonPlus => {
                 text += &output::json(ran, format == OutputFormat::JsonPlus);
@@ -245,9 +264,34 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, layouts: &str, number: Option<i64>)
             }
         }
     }
-    let directory = aux_directory(plan);
+    text
+}
+
+/// Writes the results in every requested form to the requested place, and remarks to stderr. `before`
+/// is what a file has before them.
+fn write_results(plan: &Plan, ran: &Ran<'_>, before: &str, number: Option<i64>) -> Result<()> {
+    let globals = &plan.globals;
+    let (mut text, mut remarks) = (String::new(), String::new());
+    let is_for_people = globals.formats.contains(&OutputFormat::Normal);
+    if globals.output.is_some() {
+        if is_for_people {
+            text += &output::announce(plan);
+        }
+        text += before;
+    }
+    text += &results_text(plan, ran);
+    if is_for_people && !globals.as_is {
+        remarks = remarks_of_run(ran, number);
+    }
+    let directory = plan.aux_directory();
     output::write_logs(ran, directory)
         .map_err(|e| Failure::new(IO, format!("the logs cannot be written: {e}")))?;
+    let unknown = output::write_states(ran, directory)
+        .map_err(|e| Failure::new(IO, format!("the state of verify cannot be saved: {e}")))?;
+    for name in unknown {
+        let name = emit::plain(&name);
+        screen::say(&format!("ssdyno: {name}: verify_state_save: not all its writes are known"));
+    }
     let dumps = output::write_dumps(ran, directory)
         .map_err(|e| Failure::new(IO, format!("wrong blocks cannot be saved: {e}")))?;
     for path in dumps {

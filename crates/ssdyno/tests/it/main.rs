@@ -17,6 +17,7 @@ mod fio_consumers;
 mod fio_devices;
 mod fio_examples;
 mod fio_layout;
+mod fio_scripts;
 mod fio_virtual;
 mod fit;
 mod fuse;

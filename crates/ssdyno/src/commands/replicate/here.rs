@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use fio::run::ClonesLayout;
+use fio::run::Quiet;
 use lab::fio::Permissions;
 use lab::replicate::here::{self, Done, HereStep};
 use lab::replicate::{Document, OwnDriveSteps};
@@ -128,8 +128,8 @@ impl StepRunner<'_> {
             store: self.request.store.clone(),
             command: self.request.command.clone(),
         };
-        let (mut laying_out, mut results) = (|_: &ClonesLayout<'_>| {}, None);
-        let planned = request.plan(&mut laying_out, &mut results)?;
+        let (mut quiet, mut results) = (Quiet, None);
+        let planned = request.plan(&mut quiet, &mut results)?;
         if options.dry_run {
             fio_command::show_plan(&planned)?;
             return Ok(StepOutcome::Planned);

@@ -10,7 +10,7 @@ use super::views::{is_of_writes, kept, remains, removes, rest, unscrambled, zero
 type Explains = fn(&Case, &Pair, &Difference) -> bool;
 
 /// Each reason with the differences it explains.
-const REASONS: [(&str, Explains); 13] = [
+const REASONS: [(&str, Explains); 14] = [
     (
         "a refusal that docs/fio.md names, because the result would not be what was asked for",
         |_, _, difference| {
@@ -97,6 +97,16 @@ const REASONS: [(&str, Explains); 13] = [
                 && kinds.contains(&difference.kind)
                 && unpaired(true) > 0
                 && (is_parted || unpaired(false) < 2)
+        },
+    ),
+    (
+        "a job that only reads what it verifies repeats its loops, as in fio 3.42; in older ones it ends \
+         with the places of the first",
+        |case, pair, difference| {
+            let kinds = ["operations", "offsets", "amounts"];
+            let is_likely = case.has("verify") && (case.has("loops") || case.has("io_size"));
+            let has_more_reads = reads(&pair.ours) > reads(&pair.theirs);
+            is_likely && !writes(case) && kinds.contains(&difference.kind) && has_more_reads
         },
     ),
     (
