@@ -90,7 +90,7 @@ pub fn run(words: &[String]) -> Result<ExitCode> {
     std::os::unix::fs::symlink(root().join("target/debug/ssdyno"), &link)?;
     let fio = words.fio.or_else(|| find("fio")).map(|path| path.canonicalize()).transpose()?;
     if let Some(fio) = &fio {
-        print!("beside {}", output(&mut Command::new(fio).arg("--version"))?);
+        print!("beside {}", output(Command::new(fio).arg("--version"))?);
     }
     let wanted = |script: &&Script| {
         words.scripts.is_empty() || words.scripts.iter().any(|name| name == script.name)

@@ -209,7 +209,7 @@ fn write_samples(samples: &[u8], out: &mut impl Write) -> io::Result<usize> {
             offset: rest.next().filter(|_| parts.offset).unwrap_or(0),
             issue_ns: 0,
         };
-        let issue_ns = (parts.issue_time).then(|| word(entry.len() - 8)).unwrap_or(0);
+        let issue_ns = if parts.issue_time { word(entry.len() - 8) } else { 0 };
         parts.write(&LogLine { issue_ns, ..line }, out)?;
     }
     Ok(whole)

@@ -73,10 +73,10 @@ impl Overwrites {
     /// The next place; `None` at the end. A uniform draw in [0, 1) decides whether it will be written
     /// again.
     pub(super) fn next(&mut self, draw: f64) -> Option<u64> {
-        if !self.is_deferred || self.left == 0 {
-            if let Some(place) = self.due.pop_front() {
-                return Some(self.written(place, draw));
-            }
+        if (!self.is_deferred || self.left == 0)
+            && let Some(place) = self.due.pop_front()
+        {
+            return Some(self.written(place, draw));
         }
         if self.left == 0 {
             self.region += 1;
