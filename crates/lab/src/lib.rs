@@ -16,6 +16,7 @@ pub mod drives;
 mod error;
 pub mod fio;
 pub mod fit;
+mod forecast;
 mod guesses;
 mod history;
 pub mod image;

@@ -13,6 +13,7 @@ use script::{Outcome, Session};
 use workload::{Mix, Pattern, Region, Workload};
 
 use crate::error::Result;
+use crate::forecast;
 use crate::peers;
 use crate::real::{self, FileIdentity, Machine};
 use crate::recording::{Recording, Shared, Test};
@@ -56,7 +57,7 @@ impl Request {
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<PlannedRun<'a>> {
         self.target.admit_backend(self.instrument.backend)?;
         let real::PlannedTarget { info, destroys, file } = self.target.plan(work.info.scratch)?;
-        let mut plan = Session::plan(&info, |session| work.run(session))?;
+        let mut plan = forecast::plan(&info, work, self.store.as_deref())?;
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(destroys);
         let borrows = plan.safety == Safety::Borrows && self.target.borrow;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use methods::{Usual, UsualFigure};
-use record::{Run, TargetKind};
+use record::{Run, Target, TargetKind};
 use serde::Deserialize;
 
 use crate::drives::{self, PREFIX, VirtualDrive};
@@ -27,19 +27,41 @@ const OTHER_FACTOR: f64 = 1.5;
 /// Options of `quick` that change its figures.
 const CHANGING: [&str; 2] = ["size", "time"];
 
+/// The eight rates of a preset, by metric.
+pub(crate) type Figures = BTreeMap<String, f64>;
+
+/// The figures of the preset of this name.
+pub(crate) fn of_preset(name: &str) -> Option<Figures> {
+    models()?.remove(name).map(|model| model.figures)
+}
+
+/// The figures of all presets of the target's class or, if that is unknown, of all presets.
+pub(crate) fn of_class(target: &Target) -> Vec<Figures> {
+    let Some((presets, mut models)) = drives::presets().ok().zip(models()) else {
+        return Vec::new();
+    };
+    let class = class_of_target(target);
+    let members = presets.iter().filter(|preset| class.is_none() || class_of(preset) == class);
+    members.filter_map(|preset| Some(models.remove(&preset.name)?.figures)).collect()
+}
+
+/// The usual figures of all presets; a test parses them.
+fn models() -> Option<BTreeMap<String, Model>> {
+    toml::from_str(FIGURES).ok()
+}
+
 /// What is known about a model.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Model {
-    figures: BTreeMap<String, f64>,
+    figures: Figures,
     #[serde(default)]
     gains: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 /// The usual figures for the drive of a run; `None` if its class is unknown.
 pub(crate) fn usual(run: &Run) -> Option<Usual> {
-    // A test parses them.
-    let models: BTreeMap<String, Model> = toml::from_str(FIGURES).ok()?;
+    let models = models()?;
     let is_changed =
         run.options.iter().flatten().any(|(name, _)| CHANGING.contains(&name.as_str()));
     let factor_min = if is_changed { OTHER_FACTOR } else { MODEL_FACTOR };
@@ -52,7 +74,7 @@ pub(crate) fn usual(run: &Run) -> Option<Usual> {
         });
         return Some(Usual { whose: "this model", figures: figures.collect() });
     }
-    let class = class_of_run(run)?;
+    let class = class_of_target(&run.target)?;
     let members = presets.iter().filter(|preset| class_of(preset) == Some(class));
     let members: Vec<&Model> = members.filter_map(|preset| models.get(&preset.name)).collect();
     let figures =
@@ -89,10 +111,11 @@ fn model_of(run: &Run, presets: &[VirtualDrive]) -> Option<String> {
 }
 
 /// The kind of a drive's link, which its class follows.
-fn class_of_run(run: &Run) -> Option<&'static str> {
-    let bus = run.target.drive.as_ref()?.bus.as_str();
-    match bus {
-        "nvme" | "sata" | "usb" | "sd" | "mmc" => class_of_bus(bus),
+fn class_of_target(target: &Target) -> Option<&'static str> {
+    let drive = target.drive.as_ref()?;
+    match drive.bus.as_str() {
+        bus @ ("nvme" | "sata" | "usb" | "sd" | "mmc") => class_of_bus(bus),
+        "virtual" => class_of_bus(drive.link.as_ref()?.now.as_deref()?),
         _ => None,
     }
 }
@@ -111,7 +134,7 @@ fn class_of_bus(bus: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use record::{DriveIdentity, Target};
+    use record::DriveIdentity;
 
     use super::*;
 

@@ -379,6 +379,8 @@ mod tests {
         run.plan = Some(Plan {
             safety: Safety::Reads,
             seconds: 1.0,
+            write_bytes_expected: None,
+            range: None,
             write_bytes_max: 0,
             region_bytes: 0,
             destroys: None,

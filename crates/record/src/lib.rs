@@ -47,7 +47,7 @@ pub use metric_info::MetricInfo;
 pub use origin::{OWN_FIO, Origin, OriginKind};
 pub use part_of::PartOf;
 pub use places::Places;
-pub use plan::{Plan, PlanStep, Safety};
+pub use plan::{Plan, PlanRange, PlanStep, Safety};
 pub use run::{Ending, KILLED, LatencyProfile, Run, SCHEMA, State};
 pub use series::{Column, Series};
 pub use side::{free_side_name, is_in_operations, side_name};

@@ -32,6 +32,9 @@ pub struct PlanStep {
     /// Minimum number of repetitions, on a drive too slow for all of them; absent if all are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats_least: Option<u32>,
+    /// Expected bytes written, over all repetitions; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_bytes_expected: Option<u64>,
     /// Maximum bytes written, over all repetitions.
     pub write_bytes_max: u64,
 }
@@ -44,6 +47,15 @@ impl PlanStep {
     }
 }
 
+/// The range of a plan's expectations.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanRange {
+    /// Duration in seconds, least and most.
+    pub seconds: [f64; 2],
+    /// Bytes written, least and most.
+    pub write_bytes: [u64; 2],
+}
+
 /// The cost and the steps of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -52,6 +64,13 @@ pub struct Plan {
     /// Expected duration in seconds.
     #[serde(deserialize_with = "crate::null::number")]
     pub seconds: f64,
+    /// Expected bytes written; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_bytes_expected: Option<u64>,
+    /// The expectations for the fastest and for the slowest usual drive, if nothing is known about
+    /// the rates of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<PlanRange>,
     /// Maximum bytes written.
     pub write_bytes_max: u64,
     /// Size of the scratch file or region, in bytes.

@@ -19,6 +19,7 @@ mod issue;
 mod job;
 mod limits;
 mod measurement;
+mod rates;
 mod result;
 mod stall;
 
@@ -37,6 +38,7 @@ pub use limits::{Bus, GroupLimits, Limits};
 pub use measurement::{
     DeviceTraffic, KindStats, Measurement, StopReason, SubmissionTimes, Temperature,
 };
+pub use rates::{DirectionRates, Rates};
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
 pub use stall::STALL_NS_MIN;
 
@@ -69,6 +71,8 @@ pub struct TargetInfo {
     pub bus: Bus,
     /// Ceilings known before any measurement.
     pub limits: Limits,
+    /// Rates known before any measurement, for the plan; `None` if unknown.
+    pub rates: Option<Rates>,
     /// The hypervisor, if this machine is a guest: any storage can back its drives.
     pub guest: Option<String>,
 }
@@ -94,6 +98,7 @@ impl TargetInfo {
             formats: Vec::new(),
             bus: Bus::Other,
             limits: Limits::default(),
+            rates: None,
             guest: None,
         }
     }

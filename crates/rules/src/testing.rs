@@ -27,6 +27,7 @@ pub fn target() -> TargetInfo {
         formats: Vec::new(),
         bus: rig::Bus::Other,
         limits: rig::Limits::default(),
+        rates: None,
         guest: None,
     }
 }

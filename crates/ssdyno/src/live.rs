@@ -386,6 +386,8 @@ mod tests {
         let plan = Plan {
             safety: record::Safety::Destroys,
             seconds: 9.0,
+            write_bytes_expected: None,
+            range: None,
             write_bytes_max: 0,
             region_bytes: 0,
             destroys: None,

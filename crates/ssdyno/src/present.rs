@@ -177,6 +177,9 @@ pub fn exit_code(run: &Run) -> ExitCode {
     }
 }
 
+/// A bound within this factor of the expected bytes is close to them.
+const BOUND_CLOSE: f64 = 1.1;
+
 /// The cost of a run in one line, and its data loss in another. `here` is the wall-clock time of a
 /// simulation, in seconds.
 pub fn announce(
@@ -189,10 +192,15 @@ pub fn announce(
     let mut line = format!("{method} on {}   ", emit::plain(target));
     if plan.seconds > 0.0 {
         line += &if target.starts_with(drives::PREFIX) {
-            let time = here.map(|s| format!("about {} here, ", units::duration(s)));
-            format!("{} simulated, {}", units::duration(plan.seconds), time.unwrap_or_default())
+            let here = here.map(|s| format!("about {} here, ", units::duration(s)));
+            format!(
+                "{} simulated, {}",
+                planned_time(plan, units::duration),
+                here.unwrap_or_default()
+            )
         } else {
-            format!("about {}, ", units::span(plan.seconds))
+            let about = if plan.range.is_some() { "" } else { "about " };
+            format!("{about}{}, ", planned_time(plan, units::span))
         };
     }
     line += &match plan.write_bytes_max {
@@ -202,13 +210,39 @@ pub fn announce(
         bytes => {
             let share = health.and_then(|health| health.life_share(bytes));
             let share = share.map(|share| format!(" (up to {} of its life)", percent(share)));
-            format!("writes at most {}{}", units::decimal(bytes), share.unwrap_or_default())
+            format!("{}{}", planned_writes(plan), share.unwrap_or_default())
         }
     };
     if let Some(loss) = &plan.destroys {
         line += &format!("\ndestroys  {}", emit::plain(loss));
     }
     line
+}
+
+/// The expected time of a plan, `1:02` or, of an unknown drive, `1:02 to 4:20`.
+fn planned_time(plan: &Plan, in_words: fn(f64) -> String) -> String {
+    let ends = plan.range.map_or([plan.seconds; 2], |range| range.seconds).map(in_words);
+    range(ends)
+}
+
+/// `writes about 0.9 GB, never more than 4.80 GB`.
+pub fn planned_writes(plan: &Plan) -> String {
+    let most = plan.write_bytes_max;
+    let at_most = format!("writes at most {}", units::decimal(most));
+    let Some(expected_bytes) = plan.write_bytes_expected else { return at_most };
+    let ends = plan.range.map_or([expected_bytes; 2], |range| range.write_bytes);
+    // Such a bound says what is expected.
+    if ends.iter().all(|bytes| *bytes as f64 * BOUND_CLOSE >= most as f64) {
+        return at_most;
+    }
+    let about = if plan.range.is_some() { "" } else { "about " };
+    let expected_words = range(ends.map(units::decimal));
+    format!("writes {about}{expected_words}, never more than {}", units::decimal(most))
+}
+
+/// One value, or two with `to` between them.
+fn range([least, most]: [String; 2]) -> String {
+    if least == most { least } else { format!("{least} to {most}") }
 }
 
 /// A fraction of a drive's life in percent.
@@ -243,18 +277,19 @@ pub fn plan(
     health: Option<&Health>,
     style: &Style,
 ) -> String {
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
-    table.heading(["step", "times", "time", "writes at most"]);
+    let mut table =
+        Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.heading(["step", "times", "time", "writes about", "at most"]);
     for step in &plan.steps {
-        let amount = match step.write_bytes_max {
-            0 => "-".to_string(),
-            bytes => units::decimal(bytes),
-        };
+        let amount = |bytes: u64| if bytes == 0 { "-".into() } else { units::decimal(bytes) };
+        let most = amount(step.write_bytes_max);
+        let about = step.write_bytes_expected.map_or_else(|| "-".to_string(), amount);
         table.row([
             TableCell::new(Ink::Plain, step.name.as_str()),
             TableCell::dim(step.times()),
             TableCell::dim(units::span(step.seconds)),
-            TableCell::new(Ink::Plain, amount),
+            TableCell::dim(about),
+            TableCell::new(Ink::Plain, most),
         ]);
     }
     let effect = match plan.safety {
@@ -275,7 +310,7 @@ pub fn plan(
 
 #[cfg(test)]
 mod tests {
-    use record::{IoErrors, Target, Verdict};
+    use record::{IoErrors, PlanRange, Target, Verdict};
 
     use super::*;
 
@@ -283,6 +318,8 @@ mod tests {
         Plan {
             safety: Safety::Scratch,
             seconds,
+            write_bytes_expected: None,
+            range: None,
             write_bytes_max,
             region_bytes: 1 << 20,
             destroys: destroys.map(String::from),
@@ -306,6 +343,29 @@ mod tests {
         for (plan, line) in table {
             assert_eq!(announce("quick", "/d", &plan, None, None), line);
         }
+    }
+
+    #[test]
+    fn what_is_expected_stands_beside_the_bound() {
+        let expected = |bytes| Plan {
+            write_bytes_expected: Some(bytes),
+            ..some_plan(60.0, 4_800_000_000, None)
+        };
+        let line = |plan: &Plan| announce("quick", "/d", plan, None, None);
+        assert_eq!(
+            line(&expected(900_000_000)),
+            "quick on /d   about 1:00, writes about 900 MB, never more than 4.80 GB"
+        );
+        assert_eq!(
+            line(&expected(4_700_000_000)),
+            "quick on /d   about 1:00, writes at most 4.80 GB"
+        );
+        let range = PlanRange { seconds: [62.0, 260.0], write_bytes: [300_000_000, 2_000_000_000] };
+        let unknown = Plan { range: Some(range), ..expected(900_000_000) };
+        assert_eq!(
+            line(&unknown),
+            "quick on /d   1:02 to 4:20, writes 300 MB to 2.00 GB, never more than 4.80 GB"
+        );
     }
 
     #[test]

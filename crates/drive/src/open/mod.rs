@@ -267,6 +267,7 @@ impl Facts<'_> {
             formats,
             bus,
             limits,
+            rates: None,
             guest: host::hypervisor(machine),
         }
     }

@@ -306,6 +306,7 @@ fn info(
         formats,
         bus: Bus::parse("nvme"),
         limits,
+        rates: None,
         guest: host::hypervisor(machine),
     }
 }

@@ -31,6 +31,7 @@ impl Simulator {
             formats: spec.formats.clone(),
             bus: spec.link.first().map_or(Bus::Other, |link| Bus::parse(&link.bus)),
             limits: limits(spec),
+            rates: None,
             guest: None,
         }
     }

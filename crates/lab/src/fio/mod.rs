@@ -120,6 +120,8 @@ fn plan(jobs: &fio::Plan, prepared: &CheckedPlan<'_>, info: &TargetInfo) -> Plan
     Plan {
         safety,
         seconds: prepared.seconds(),
+        write_bytes_expected: None,
+        range: None,
         write_bytes_max: prepared.write_bytes_max(info),
         region_bytes: info.bytes,
         destroys: prepared.destroys().map(String::from),
@@ -131,6 +133,7 @@ fn plan(jobs: &fio::Plan, prepared: &CheckedPlan<'_>, info: &TargetInfo) -> Plan
                 seconds: job.schedule.runtime.map_or(0.0, |time| time.as_secs_f64()),
                 repeats: job.numjobs,
                 repeats_least: None,
+                write_bytes_expected: None,
                 write_bytes_max: prepared.job_write_bytes_max(job, info),
             })
             .collect(),

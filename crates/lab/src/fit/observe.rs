@@ -140,6 +140,8 @@ mod tests {
         let plan = Plan {
             safety: Safety::Scratch,
             seconds: 0.0,
+            write_bytes_expected: None,
+            range: None,
             write_bytes_max: 0,
             region_bytes: 0,
             destroys: None,

@@ -35,6 +35,9 @@ use crate::error::{ErrorKind, LabError, Result};
 /// Longest wait for a reply: twice the time for which the store itself waits for another writer.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
 
+/// Longest wait for what only makes a plan better.
+const PLAN_SILENCE_MAX: Duration = Duration::from_millis(500);
+
 /// Longest wait after the user has asked the run to end, which takes two seconds at most.
 const INTERRUPTED_MAX: Duration = Duration::from_millis(1000);
 
@@ -193,6 +196,16 @@ impl Keeper {
 
     /// Waits for a reply, as long as the user and the store permit.
     fn ask(&self, question: Question, say: &mut dyn FnMut(&str)) -> Result<Reply> {
+        self.ask_within(SILENCE_MAX, question, say)
+    }
+
+    /// The same, at most for this long.
+    fn ask_within(
+        &self,
+        silence_max: Duration,
+        question: Question,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Reply> {
         let start = Instant::now();
         let (mut interrupted, mut has_said) = (None, false);
         let is_beginning = matches!(question, Question::Begin { .. });
@@ -213,7 +226,7 @@ impl Keeper {
                 return Err(LabError::new(ErrorKind::Interrupted, "interrupted"));
             }
             let last_sign = self.mailbox.last_sign().map_or(start, |sign| sign.max(start));
-            if is_over || last_sign.elapsed() >= SILENCE_MAX {
+            if is_over || last_sign.elapsed() >= silence_max {
                 self.abandon();
                 return Err(self.silence(Some(start.elapsed())));
             }
@@ -270,6 +283,18 @@ pub(crate) fn records(store: Option<&Path>, wanted: Wanted) -> Result<Vec<Run>> 
     match keeper.ask(Question::Records { store, wanted }, &mut |_| {})? {
         Reply::Records(runs) => Ok(runs),
         _ => Ok(Vec::new()),
+    }
+}
+
+/// The newest complete record of a method on a drive, if a store tells at once.
+pub(crate) fn latest(store: Option<&Path>, target: &Target, method: &str) -> Option<Run> {
+    let keeper = Keeper::start(store, &Arc::default(), false).ok()?;
+    let wanted = Wanted::Latest { target: Box::new(target.clone()), method: method.to_string() };
+    let store = store.map(|path| path.as_os_str().to_owned());
+    let question = Question::Records { store, wanted };
+    match keeper.ask_within(PLAN_SILENCE_MAX, question, &mut |_| {}) {
+        Ok(Reply::Records(mut runs)) => runs.pop(),
+        _ => None,
     }
 }
 

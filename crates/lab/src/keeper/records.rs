@@ -1,7 +1,7 @@
 //! Records that a protocol or a document needs. They are read where the store is read: in the
 //! keeper's process.
 
-use record::Run;
+use record::{HistoryKey, Run, Target};
 use store::{Filter, Store};
 
 use super::message::Wanted;
@@ -18,6 +18,7 @@ pub(super) fn find(store: &Store, wanted: &Wanted) -> Result<Vec<Run>> {
     match wanted {
         Wanted::OfProtocol { hash, began } => of_protocol(store, hash, began.as_deref()),
         Wanted::Newest { target, title } => newest(store, target, title),
+        Wanted::Latest { target, method } => latest(store, target, method),
     }
 }
 
@@ -34,6 +35,12 @@ fn of_protocol(store: &Store, hash: &str, began: Option<&str>) -> Result<Vec<Run
     let start_time = |run: &Run| run.part_of.as_ref().map(|part| part.began.clone());
     runs.sort_by(|a, b| (start_time(a), &a.id).cmp(&(start_time(b), &b.id)));
     Ok(runs)
+}
+
+fn latest(store: &Store, target: &Target, method: &str) -> Result<Vec<Run>> {
+    let machine_id = store.machine_id();
+    let Some(key) = HistoryKey::new(target, machine_id.as_deref()) else { return Ok(Vec::new()) };
+    Ok(store.earlier(&key, method, i64::MAX, 1, |run| run.complete)?)
 }
 
 fn newest(store: &Store, target: &str, title: &str) -> Result<Vec<Run>> {

@@ -5,6 +5,7 @@ mod coverage;
 mod damaged;
 mod docs;
 mod edited;
+mod expected;
 mod fit;
 mod fuzz;
 mod inside;

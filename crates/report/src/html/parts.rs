@@ -300,6 +300,7 @@ pub(super) fn plan(run: &Run) -> Markup {
         ("Safety class", Some(plan.safety.name().to_string())),
         ("Destroys", Some(plan.destroys.clone().unwrap_or_else(|| "nothing".to_string()))),
         ("Planned time", finite(plan.seconds).map(span)),
+        ("Expected writes", plan.write_bytes_expected.map(decimal)),
         ("Maximum writes", Some(decimal(plan.write_bytes_max))),
         (
             "State before",

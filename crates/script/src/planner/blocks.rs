@@ -6,7 +6,7 @@
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 use workload::Region;
 
-use super::{Planner, expect};
+use super::{Expectation, Planner, expect};
 
 /// The planner's queue depth, as large as that of any rig.
 const DEPTH: u32 = 64;
@@ -29,12 +29,14 @@ impl Planner {
         match way {
             BlockWay::Write => {
                 self.write_through_door(region);
-                let seconds = expect::fill(bytes, &self.info).max(seconds_min);
-                self.add(bytes, seconds, least_ns);
+                let mut expected = expect::fill(bytes, &self.info);
+                expected.seconds = expected.seconds.max(seconds_min);
+                self.add(bytes, expected, least_ns);
             }
             BlockWay::Read => {
                 self.touched.read(region);
-                self.add(0, expect::read(bytes, &self.info).max(seconds_min), least_ns);
+                let seconds = expect::read(bytes, &self.info).max(seconds_min);
+                self.add(0, Expectation::lasting(seconds), least_ns);
             }
             BlockWay::Flush => {}
         }

@@ -2,8 +2,8 @@
 //!
 //! It records every step, keeps its own clock, and returns the worst case: operations as fast as
 //! link and pacing allow, and no steady state. Each step has a **maximum** of bytes written
-//! ([`rig::bound`]), which the run never exceeds, and an **expected** duration (`expect.rs`), which
-//! is an estimate. The data that would be lost is derived from the recorded operations (`loss.rs`).
+//! ([`rig::bound`]), which the run never exceeds, and an **expected** duration and number of bytes
+//! (`expect.rs`), which are estimates. The data that would be lost is derived from the recorded operations (`loss.rs`).
 
 mod blocks;
 mod expect;
@@ -20,6 +20,8 @@ use rig::{
 };
 use workload::{Content, OpKind, Region, Workload};
 
+use crate::Patience;
+use expect::Expectation;
 use loss::Touched;
 
 /// Bytes of canaries written by the rig before an erase.
@@ -45,6 +47,8 @@ pub struct Planner {
     completed: Vec<BlockDone>,
     /// Number of operations recorded, on which the time of planning depends.
     pub operations: u64,
+    /// What is expected in place of the next workload, whose bound counts.
+    likely: Option<Workload>,
     /// The plan for a RAM disc, which takes time but writes nothing to the drive.
     reference: Option<Box<Planner>>,
 }
@@ -70,6 +74,7 @@ impl Planner {
             lent_bytes: 0,
             completed: Vec::new(),
             operations: 0,
+            likely: None,
             reference: None,
         }
     }
@@ -81,6 +86,8 @@ impl Planner {
         Plan {
             safety,
             seconds: self.steps.iter().map(|s| s.seconds).sum(),
+            write_bytes_expected: self.steps.iter().map(|s| s.write_bytes_expected).sum(),
+            range: None,
             write_bytes_max: self.written(),
             region_bytes: self.touched.bytes(),
             destroys: self.touched.destroys(&self.info),
@@ -103,29 +110,42 @@ impl Planner {
     /// Applies a limit of the script to the time and bytes recorded since the mark. All of these
     /// steps are scaled down alike.
     pub fn limit(&mut self, mark: &[PlanStep], seconds: f64, bytes: u64) {
-        let before = |i: usize| mark.get(i).map_or((0.0, 0), |s| (s.seconds, s.write_bytes_max));
-        let sums = |steps: &[PlanStep]| {
-            steps.iter().enumerate().fold((0.0, 0.0), |sum, (i, s)| {
-                let (seconds_before, bytes_before) = before(i);
-                (
-                    sum.0 + s.seconds - seconds_before,
-                    sum.1 + (s.write_bytes_max - bytes_before) as f64,
-                )
-            })
+        let bytes_max = |steps: &[PlanStep]| -> f64 {
+            steps.iter().map(|step| step.write_bytes_max as f64).sum()
         };
-        let (time, written) = sums(&self.steps);
-        let [time, written] = [seconds / time, bytes as f64 / written]
-            .map(|share| if share < 1.0 { share } else { 1.0 });
+        let written = share_of(bytes as f64, bytes_max(&self.steps) - bytes_max(mark));
         for (i, step) in self.steps.iter_mut().enumerate() {
-            let (time_before, written_before) = before(i);
-            step.seconds = time_before + (step.seconds - time_before) * time;
-            let written_more = (step.write_bytes_max - written_before) as f64 * written;
-            step.write_bytes_max = written_before + written_more as u64;
+            let before = mark.get(i).map_or(0, |step| step.write_bytes_max);
+            let more = (step.write_bytes_max - before) as f64 * written;
+            step.write_bytes_max = before + more as u64;
+        }
+        let time = share_of(seconds, self.seconds_since(mark));
+        self.scale_expected(mark, time);
+    }
+
+    /// Expected seconds of the steps since the mark.
+    fn seconds_since(&self, mark: &[PlanStep]) -> f64 {
+        let seconds = |steps: &[PlanStep]| -> f64 { steps.iter().map(|step| step.seconds).sum() };
+        seconds(&self.steps) - seconds(mark)
+    }
+
+    /// Scales what is expected of the steps since the mark.
+    fn scale_expected(&mut self, mark: &[PlanStep], share: f64) {
+        for (i, step) in self.steps.iter_mut().enumerate() {
+            let (seconds, bytes) = mark
+                .get(i)
+                .map_or((0.0, 0), |step| (step.seconds, step.write_bytes_expected.unwrap_or(0)));
+            step.seconds = seconds + (step.seconds - seconds) * share;
+            step.write_bytes_expected = step
+                .write_bytes_expected
+                .map(|all| bytes + (all.saturating_sub(bytes) as f64 * share) as u64);
         }
     }
 
-    /// Records that of the `most` rounds since the mark a slow drive gets only `least`.
-    pub fn patient(&mut self, mark: &[PlanStep], most: u32, least: u32) {
+    /// Applies the patience of a script to the `most` rounds recorded since the mark: a slow drive
+    /// gets fewer.
+    pub fn patient(&mut self, mark: &[PlanStep], most: u32, patience: Patience) {
+        let least = patience.rounds_min;
         for (i, step) in self.steps.iter_mut().enumerate() {
             let before = mark.get(i).map_or(0, |step| step.repeats);
             let repeats = (step.repeats - before) / most.max(1);
@@ -133,18 +153,39 @@ impl Planner {
                 step.repeats_least = Some(before + repeats * least);
             }
         }
+        let round_seconds = self.seconds_since(mark) / f64::from(most.max(1));
+        let fit = (patience.seconds / round_seconds).floor();
+        let rounds = fit.clamp(f64::from(least.min(most)), f64::from(most));
+        self.scale_expected(mark, rounds / f64::from(most.max(1)));
     }
 
-    /// Adds an operation to the current step: maximum bytes written, expected seconds, and minimum
+    /// Sets what is expected in place of the next workload.
+    pub fn expect_instead(&mut self, w: Option<Workload>) {
+        self.likely = w;
+    }
+
+    /// Expected seconds for filling as much.
+    pub fn fill_seconds(&self, bytes: u64) -> f64 {
+        expect::fill(bytes, &self.info).seconds
+    }
+
+    /// Bytes that a workload is expected to move within a time.
+    pub fn bytes_within(&self, w: &Workload, seconds: f64) -> u64 {
+        expect::within(w, seconds, &self.info)
+    }
+
+    /// Adds an operation to the current step: maximum bytes written, what is expected, and minimum
     /// duration.
-    fn add(&mut self, written: u64, seconds: f64, least_ns: u64) {
+    fn add(&mut self, written: u64, expected: Expectation, least_ns: u64) {
         self.operations += 1;
         if self.steps.is_empty() {
             self.begin_step("prepare");
         }
         let step = &mut self.steps[self.current];
         step.write_bytes_max = step.write_bytes_max.saturating_add(written);
-        step.seconds += seconds;
+        step.seconds += expected.seconds;
+        let expected_bytes = (expected.written_bytes as u64).min(written);
+        *step.write_bytes_expected.get_or_insert(0) += expected_bytes;
         self.now_ns = self.now_ns.saturating_add(least_ns.max(TICK_NS));
     }
 
@@ -157,6 +198,7 @@ impl Planner {
                 seconds: 0.0,
                 repeats: 0,
                 repeats_least: None,
+                write_bytes_expected: Some(0),
                 write_bytes_max: 0,
             });
             self.steps.len() - 1
@@ -191,7 +233,7 @@ impl Planner {
             return Err(RigError::Unsupported("discard".into()));
         }
         self.touched.give_back(region);
-        self.add(0, COMMAND_SECONDS, TICK_NS);
+        self.add(0, Expectation::lasting(COMMAND_SECONDS), TICK_NS);
         let released = Released { looked_bytes: region.bytes.max(1), ..Released::default() };
         Ok(Prepared { elapsed_ns: TICK_NS, released: Some(released), ..Prepared::default() })
     }
@@ -200,13 +242,16 @@ impl Planner {
         let canaries = region.bytes.min(CANARY_BYTES);
         let zeroes = if how == Erase::Zero { region.bytes } else { 0 };
         self.touched.erase(region);
-        let seconds = COMMAND_SECONDS + expect::fill(zeroes, &self.info);
-        self.add(canaries + zeroes, seconds, self.least_ns(zeroes));
+        let mut expected = expect::fill(zeroes, &self.info);
+        expected.seconds += COMMAND_SECONDS;
+        expected.written_bytes += canaries as f64;
+        self.add(canaries + zeroes, expected, self.least_ns(zeroes));
         Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
     }
 
     fn read_back(&mut self, bytes: u64) -> Prepared {
-        self.add(0, expect::read(bytes, &self.info), self.least_ns(bytes));
+        let expected = Expectation::lasting(expect::read(bytes, &self.info));
+        self.add(0, expected, self.least_ns(bytes));
         Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
     }
 
@@ -217,7 +262,7 @@ impl Planner {
         }
         self.info.logical_block_bytes = block_bytes;
         self.touched.erase(Region::first(self.info.bytes));
-        self.add(0, COMMAND_SECONDS, TICK_NS);
+        self.add(0, Expectation::lasting(COMMAND_SECONDS), TICK_NS);
         Ok(Prepared { elapsed_ns: TICK_NS, ..Prepared::default() })
     }
 }
@@ -236,7 +281,9 @@ impl Rig for Planner {
         let issued = bound::issued_max(workload, &self.info);
         let least_ns = bound::least_ns(workload, &self.info);
         let written_bytes = bound::written_max(workload, &self.info);
-        self.add(written_bytes, expect::workload(workload, &self.info), least_ns);
+        let likely = self.likely.take();
+        let expected = expect::workload(likely.as_ref().unwrap_or(workload), &self.info);
+        self.add(written_bytes, expected, least_ns);
         let bytes = if workload.stop.time_ns.is_some() { block } else { issued.max(block) };
         Ok(answer(workload, bytes, least_ns))
     }
@@ -286,7 +333,7 @@ impl Rig for Planner {
             Preparation::TrimFree => {
                 let system = self.info.target.filesystem.as_ref();
                 self.touched.trim_free(system.and_then(|fs| fs.free_bytes).unwrap_or(0));
-                self.add(0, COMMAND_SECONDS, TICK_NS);
+                self.add(0, Expectation::lasting(COMMAND_SECONDS), TICK_NS);
                 Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
             }
             Preparation::Flush | Preparation::DropCaches | Preparation::Empty => {
@@ -299,7 +346,7 @@ impl Rig for Planner {
         let ns = time.as_nanos() as u64;
         // A pause of one nanosecond only checks whether the run continues; it is not a rest.
         if ns > TICK_NS {
-            self.add(0, time.as_secs_f64(), ns);
+            self.add(0, Expectation::lasting(time.as_secs_f64()), ns);
         }
         Ok(())
     }
@@ -312,7 +359,7 @@ impl Rig for Planner {
             return Err(RigError::Unsupported(text));
         }
         self.touched.command();
-        self.add(0, 0.0, TICK_NS);
+        self.add(0, Expectation::default(), TICK_NS);
         Ok(CommandRun {
             elapsed_ns: TICK_NS,
             sync_ns: 0,
@@ -370,6 +417,11 @@ fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
         measurement.kinds[kind as usize] = Some(stats);
     }
     measurement
+}
+
+/// The share of an amount that a limit leaves, at most 1.
+fn share_of(limit: f64, amount: f64) -> f64 {
+    if limit < amount { limit / amount } else { 1.0 }
 }
 
 /// Whether the workload writes back the original content.

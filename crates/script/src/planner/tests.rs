@@ -15,12 +15,12 @@ fn steps(planner: &Planner) -> Vec<(&str, f64, u64, u32)> {
 fn a_limit_shortens_what_was_added_under_it_and_nothing_before() {
     let mut planner = Planner::new(&with_link(1e6));
     planner.begin_step("a");
-    planner.add(100, 10.0, 1);
+    planner.add(100, Expectation::lasting(10.0), 1);
     let mark = planner.mark();
     planner.begin_step("a");
-    planner.add(50, 5.0, 1);
+    planner.add(50, Expectation::lasting(5.0), 1);
     planner.begin_step("b");
-    planner.add(150, 15.0, 1);
+    planner.add(150, Expectation::lasting(15.0), 1);
     let before = steps(&planner).iter().map(|s| (s.1, s.2)).collect::<Vec<_>>();
     planner.limit(&mark, 20.0, 200);
     let after = steps(&planner).iter().map(|s| (s.1, s.2)).collect::<Vec<_>>();
@@ -34,7 +34,7 @@ fn a_step_that_comes_again_is_one_line_with_its_repeats() {
     let mut planner = Planner::new(&with_link(1e6));
     for name in ["a", "b", "a", "a"] {
         planner.begin_step(name);
-        planner.add(1, 1.0, 1);
+        planner.add(1, Expectation::lasting(1.0), 1);
     }
     assert_eq!(steps(&planner), [("a", 3.0, 3, 3), ("b", 1.0, 1, 1)]);
 }

@@ -13,7 +13,7 @@
 use rig::{Measurement, Stage, StopReason, bound};
 use workload::{OpKind, Pattern, Region, Workload};
 
-use super::{Session, complete};
+use super::{Door, Session, complete};
 use crate::Result;
 
 /// A mix of at least this many cycles may end inside one: its shares are then within 1%.
@@ -48,6 +48,7 @@ impl Session<'_> {
         let ops = whole_cycles(&reported, m.iops(None));
         reported.stop.ops = self.assume(ops, None).or(reported.stop.ops);
         let written_bytes = m.kind(OpKind::Write).map_or(0, |kind| kind.bytes);
+        self.expect_stretch(&reported);
         let fits = reported.stop.time_ns.map(|ns| {
             if self.plans() {
                 bound::timed(&reported, self.target(), ns)
@@ -59,6 +60,17 @@ impl Session<'_> {
             fits.and_then(|bytes| stretched(&reported, written_bytes, bytes)).unwrap_or(reported);
         let measurement = self.execute(&reported, None, Stage::default())?.whole;
         self.report(&reported, replicate, measurement)
+    }
+}
+
+impl Session<'_> {
+    /// While planning: expects slow sequential writes to continue, where the bound has the fast ones.
+    fn expect_stretch(&mut self, w: &Workload) {
+        let Door::Plan(planner) = &mut self.door else { return };
+        let fits = w.stop.time_ns.map(|ns| planner.bytes_within(w, ns as f64 / 1e9));
+        // The warm-up takes a third of the time of the rest.
+        let stretched = fits.and_then(|bytes| stretched(w, bytes / 3, bytes));
+        planner.expect_instead(stretched);
     }
 }
 

@@ -203,6 +203,7 @@ fn add_cell(run: &mut Run, cell: &Cell, noise: &mut Noise) {
         seconds: 6.0,
         repeats: 3,
         repeats_least: None,
+        write_bytes_expected: None,
         write_bytes_max: writes,
     });
 
@@ -480,6 +481,8 @@ pub fn empty() -> Run {
         plan: Some(Plan {
             safety: Safety::Scratch,
             seconds: 60.0,
+            write_bytes_expected: None,
+            range: None,
             write_bytes_max: 31_000_000_000,
             region_bytes: 1 << 30,
             destroys: None,

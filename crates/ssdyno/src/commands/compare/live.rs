@@ -144,6 +144,8 @@ mod tests {
         let plan = |seconds| Plan {
             safety: Safety::Reads,
             seconds,
+            write_bytes_expected: None,
+            range: None,
             write_bytes_max: 0,
             region_bytes: 0,
             destroys: None,

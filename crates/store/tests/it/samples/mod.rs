@@ -74,6 +74,8 @@ fn plan() -> Plan {
     Plan {
         safety: Safety::Scratch,
         seconds: 60.0,
+        write_bytes_expected: None,
+        range: None,
         write_bytes_max: 1 << 32,
         region_bytes: 1 << 30,
         destroys: None,
@@ -335,6 +337,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             seconds,
             repeats,
             repeats_least: None,
+            write_bytes_expected: None,
             write_bytes_max,
         },
     );
