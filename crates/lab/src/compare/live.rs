@@ -12,8 +12,8 @@ use analysis::{ClaimKind, LOOKS, Look, look, pairs_for};
 use record::{MetricKey, Plan, Run};
 
 use super::{
-    Pair, Pairing, RunComparison, Side, WorkComparison, conditions, doubts, quantity_named,
-    sentence,
+    LETTERS, Pair, Pairing, RunComparison, Side, WorkComparison, conditions, doubts,
+    quantity_named, sentence,
 };
 use crate::Options;
 use crate::error::{LabError, Result};
@@ -209,7 +209,7 @@ impl LiveComparison<'_> {
             sentence: if a.runs.is_empty() {
                 "No pair of runs was completed.".into()
             } else {
-                sentence::compose(&pairs, &[], None, 'B')
+                sentence::compose(&pairs, &[], None, LETTERS)
             },
             pairs,
             conditions_differ: conditions::differences(&a.runs, &b.runs),

@@ -17,6 +17,8 @@ mod sentence;
 mod tests;
 mod work;
 
+use std::collections::BTreeSet;
+
 use analysis::{Claim, ClaimKind, LogQuantity, Look, Sides, claims};
 use record::{FindingKind, HistoryKey, MetricKey, Run, Unit};
 use serde::Serialize;
@@ -30,7 +32,7 @@ use self::matching::{Match, match_quantities, primary_names};
 pub(crate) use self::quantity::{Quantity, quantities};
 pub use self::remarks::Remarks;
 use self::remarks::{doubts, is_laid_out, odd};
-pub use self::sentence::{interval, percent};
+pub use self::sentence::{in_times, interval};
 use self::work::WorkComparison;
 pub use self::work::check_alike;
 pub(crate) use self::work::is_alike;
@@ -328,7 +330,7 @@ impl RunComparison {
             compare(&rest, metric)?.pop().map(Box::new)
         };
         let work = WorkComparison::new(&a.runs, &b.runs);
-        let conclusion = sentence::compose(&pairs, &odd, like_for_like.as_deref(), 'B');
+        let conclusion = sentence::compose(&pairs, &odd, like_for_like.as_deref(), LETTERS);
         Ok(RunComparison {
             sentence: sentence::headed(conclusion, &work.unlike),
             pairs,
@@ -340,6 +342,33 @@ impl RunComparison {
             like_for_like,
         })
     }
+}
+
+/// Names of the sides in the record of a comparison.
+const LETTERS: [&str; 2] = ["A", "B"];
+
+/// Maximum length of a side's name, in characters.
+const NAME_MAX: usize = 32;
+
+/// The names of the sides in text: the models of their drives if those tell them apart, else their
+/// runs, else letters.
+pub fn names_of(sides: &[Side]) -> Vec<String> {
+    let firsts: Option<Vec<&Run>> = sides.iter().map(|side| side.runs.first()).collect();
+    let firsts = firsts.unwrap_or_default();
+    let models: Option<Vec<String>> =
+        firsts.iter().map(|run| run.target.drive.as_ref()?.model.clone()).collect();
+    let runs: Option<Vec<String>> =
+        firsts.iter().map(|run| run.number.map(|_| name(run))).collect();
+    let letters = (0..sides.len()).map(|i| letter(i).to_string()).collect();
+    let mut names = [models, runs].into_iter().flatten();
+    names.find(|names| tell_apart(names)).unwrap_or(letters)
+}
+
+/// Whether all names differ and are short.
+fn tell_apart(names: &[String]) -> bool {
+    let different: BTreeSet<&String> = names.iter().collect();
+    let is_short = |name: &String| (1..=NAME_MAX).contains(&name.chars().count());
+    different.len() == names.len() && names.iter().all(is_short)
 }
 
 /// A side's letter: A, B, C ...

@@ -1,13 +1,12 @@
-//! Remarks on a comparison: findings of its records, and the text about each further side. In a
-//! table of several sides, each further side has its own letter. The record of a comparison calls
-//! its sides A and B.
+//! Remarks on a comparison: findings of its records, and the text about each further side. The
+//! record of a comparison calls its sides A and B; text has their names.
 
 use std::collections::BTreeSet;
 
 use record::{FindingKind, Level, Run};
 
 use super::conditions::Difference;
-use super::{Doubt, Odd, RunComparison, Side, name, sentence};
+use super::{Doubt, LETTERS, Odd, RunComparison, Side, name, sentence};
 
 /// Remarks on a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,15 +18,15 @@ pub struct Remarks {
 }
 
 impl RunComparison {
-    /// The conclusion, with `b` as the letter of the second side.
-    pub fn sentence_about(&self, b: char) -> String {
+    /// The conclusion, with these names of the two sides.
+    pub fn sentence_about(&self, names: [&str; 2]) -> String {
         let like_for_like = self.like_for_like.as_deref();
-        let conclusion = sentence::compose(&self.pairs, &self.odd, like_for_like, b);
+        let conclusion = sentence::compose(&self.pairs, &self.odd, like_for_like, names);
         sentence::headed(conclusion, &self.work_differs)
     }
 
-    /// The remarks, with `b` as the letter of the second side.
-    pub fn remarks(&self, b: char) -> Remarks {
+    /// The remarks, with these names of the two sides.
+    pub fn remarks(&self, names: [&str; 2]) -> Remarks {
         let (mut warnings, mut unknown) = (Vec::new(), Vec::new());
         for Difference { what, a, b } in &self.conditions_differ {
             match (a, b) {
@@ -41,7 +40,8 @@ impl RunComparison {
             warnings.push(text.into());
         }
         for doubt in &self.doubts {
-            let side = if doubt.side == "B" { b.to_string() } else { doubt.side.to_string() };
+            let side = LETTERS.iter().position(|letter| *letter == doubt.side);
+            let side = side.map_or(doubt.side, |place| names[place]);
             warnings.push(format!("{side}: {}", doubt.text));
         }
         let notes = match unknown.as_slice() {

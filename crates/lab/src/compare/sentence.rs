@@ -10,17 +10,18 @@ use super::{Brief, Odd, Pair, RunComparison, is_rate};
 /// Number of claims in the sentence; the table has all of them.
 const LISTED: usize = 3;
 
-/// `b` is the letter of the second side.
+/// `names` are those of the two sides.
 pub(super) fn compose(
     pairs: &[Pair],
     odd: &[Odd],
     like_for_like: Option<&RunComparison>,
-    b: char,
+    names: [&str; 2],
 ) -> String {
+    let [a, b] = names;
     if pairs.is_empty() {
-        return format!("A and {b} have no value in common.");
+        return format!("{a} and {b} have no value in common.");
     }
-    let mut sentences = vec![conclusion(pairs, b)];
+    let mut sentences = vec![conclusion(pairs, names)];
     if pairs.iter().any(|p| p.claim == Brief::FromMemory) {
         sentences.push("Reads came from memory.".into());
     }
@@ -33,8 +34,8 @@ pub(super) fn compose(
     }
     let widest = like_for_like.and_then(|like| widest(&like.pairs));
     if let Some((pair, _)) = widest {
-        let change = percent(pair.ratio.unwrap_or(1.0));
-        sentences.push(format!("Like for like {b} differs by {change} in {}.", pair.label));
+        let times = in_times(pair.ratio.unwrap_or(1.0));
+        sentences.push(format!("Like for like {b} has {times} the {}.", pair.label));
     }
     sentences.join(" ")
 }
@@ -47,7 +48,7 @@ pub(super) fn headed(conclusion: String, unlike: &[Difference]) -> String {
     format!("Unlike work ({}). {conclusion}", in_words(unlike))
 }
 
-fn conclusion(pairs: &[Pair], b: char) -> String {
+fn conclusion(pairs: &[Pair], names: [&str; 2]) -> String {
     let (mut differing, mut equivalent, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for pair in pairs {
         match pair.outcome {
@@ -62,7 +63,7 @@ fn conclusion(pairs: &[Pair], b: char) -> String {
         return "No claim about a drive can be made.".into();
     }
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(effects(&differing, tested, b));
+    parts.extend(effects(&differing, tested, names));
     if !equivalent.is_empty() {
         let figures = match equivalent.len() {
             1 if tested == 1 => equivalent[0].label.clone(),
@@ -80,7 +81,7 @@ fn conclusion(pairs: &[Pair], b: char) -> String {
 
 /// The differences: rates grouped by the faster side, then other figures by the side with the
 /// larger value.
-fn effects(differing: &[&Pair], tested: usize, b: char) -> Vec<String> {
+fn effects(differing: &[&Pair], tested: usize, [a, b]: [&str; 2]) -> Vec<String> {
     let kinds = [(true, true), (true, false), (false, true), (false, false)];
     let effects = kinds.into_iter().filter_map(|(rates, in_b)| {
         let pairs = differing.iter().copied();
@@ -89,8 +90,8 @@ fn effects(differing: &[&Pair], tested: usize, b: char) -> Vec<String> {
             .filter(|pair| pair.ratio.is_some_and(|ratio| ratio > 1.0) == in_b)
             .collect();
         // The largest difference comes first.
-        pairs.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        let [side, other] = if in_b { [b, 'A'] } else { ['A', b] };
+        pairs.sort_by(|one, next| size(next).total_cmp(&size(one)));
+        let (side, other) = if in_b { (b, None) } else { (a, Some(b)) };
         match (&pairs[..], rates) {
             ([], _) => None,
             ([pair], true) => Some(faster(pair, side, other)),
@@ -106,8 +107,8 @@ fn effects(differing: &[&Pair], tested: usize, b: char) -> Vec<String> {
 }
 
 /// `B is 1.31 times as fast at random 4 KiB reads at depth 32 (1.24 to 1.38).`
-fn faster(pair: &Pair, side: char, other: char) -> String {
-    let comparison = if side == 'A' { format!(" as {other}") } else { String::new() };
+fn faster(pair: &Pair, side: &str, other: Option<&str>) -> String {
+    let comparison = other.map(|other| format!(" as {other}")).unwrap_or_default();
     let (times, interval) = factor(pair);
     if MetricKey::parse(&pair.name).as_cell().is_some() {
         format!("{side} is {times} times as fast{comparison} at {}{interval}.", pair.label)
@@ -184,47 +185,25 @@ fn widest(pairs: &[Pair]) -> Option<(&Pair, f64)> {
     distances.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// `+3.1%`, `-11.7%`; beyond a factor of two, `2.4 times` or `1/2.4`.
-pub fn percent(ratio: f64) -> String {
-    let change = (ratio - 1.0) * 100.0;
-    match change {
-        c if c.abs() < 0.05 => "0.0%".into(),
-        c if c > 100.0 => format!("{} times", times(ratio)),
-        c if c < -50.0 && ratio > 0.0 => fraction(ratio),
-        c => format!("{}{}%", if c < 0.0 { "-" } else { "+" }, significant(c.abs())),
-    }
+/// A ratio: `1.31 times`, `0.418 times`.
+pub fn in_times(ratio: f64) -> String {
+    format!("{} times", times(ratio))
 }
 
-/// `-12% to +3.1%`; beyond a factor of two, `1.81 to 3.81 times`. Empty for an interval of no
-/// width.
+/// `0.880 to 1.03 times`; empty for an interval of no width.
 pub fn interval([low, high]: [f64; 2]) -> String {
     if high / low < 1.0005 {
-        String::new()
-    } else if low > 0.5 && high > 2.0 {
-        let (low, high) = (times(low), times(high));
-        if low == high { format!("{high} times") } else { format!("{low} to {high} times") }
-    } else if low > 0.5 {
-        format!("{} to {}", percent(low), percent(high))
-    } else if high >= 1.0 {
-        format!("{} to {} times", fraction(low), times(high))
-    } else {
-        let (low, high) = (fraction(low), fraction(high));
-        if low == high { low } else { format!("{low} to {high}") }
+        return String::new();
     }
-}
-
-/// A factor below 1 as a fraction: `1/2.4`.
-fn fraction(ratio: f64) -> String {
-    match 1.0 / ratio {
-        r if r < 9999.5 => format!("1/{}", times(r)),
-        _ => "under 1/9999".into(),
-    }
+    let (low, high) = (times(low), times(high));
+    if low == high { format!("{high} times") } else { format!("{low} to {high} times") }
 }
 
 /// A factor with at most three digits.
 fn times(ratio: f64) -> String {
     match ratio {
-        r if r < 0.01 => "less than 0.01".into(),
+        r if r < 0.001 => "under 0.001".into(),
+        r if r < 0.9995 => format!("{r:.3}"),
         r if r < 9.995 => format!("{r:.2}"),
         r if r < 99.95 => format!("{r:.1}"),
         r if r < 9999.5 => format!("{r:.0}"),

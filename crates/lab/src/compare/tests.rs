@@ -191,9 +191,9 @@ fn a_run_that_laid_out_its_file_is_in_another_state() {
     assert_eq!(claims_of(&found), [("mixed-read-4KiB-q64", Brief::Inconclusive)]);
     assert_eq!(found.odd.iter().map(|o| o.run.as_str()).collect::<Vec<_>>(), ["run 3"]);
     let like = found.like_for_like.as_ref().expect("a run is left on each side");
-    assert_eq!(crate::compare::percent(like.pairs[0].ratio.expect("both")), "-2.5%");
+    assert_eq!(crate::compare::in_times(like.pairs[0].ratio.expect("both")), "0.975 times");
     assert!(found.sentence.contains("Run 3 was in another state: it laid out its file first."));
-    assert!(found.sentence.contains("Like for like B differs by -2.5%"), "{}", found.sentence);
+    assert!(found.sentence.contains("Like for like B has 0.975 times the"), "{}", found.sentence);
 }
 
 #[test]
@@ -258,24 +258,24 @@ fn runs_are_grouped_by_a_condition() {
 #[test]
 fn numbers_have_at_most_three_digits() {
     let table = [
-        (1.0, "0.0%"),
-        (0.9998, "0.0%"),
-        (0.8826, "-12%"),
-        (1.031, "+3.1%"),
+        (1.0, "1.00 times"),
+        (0.9998, "1.00 times"),
+        (0.8826, "0.883 times"),
+        (1.031, "1.03 times"),
         (2.5, "2.50 times"),
-        (0.25, "1/4.00"),
+        (0.25, "0.250 times"),
     ];
     for (ratio, text) in table {
-        assert_eq!(percent(ratio), text);
+        assert_eq!(in_times(ratio), text);
     }
-    assert_eq!(percent(1e12), "over 9999 times");
+    assert_eq!(in_times(1e12), "over 9999 times");
     let intervals = [
-        ([0.88, 1.031], "-12% to +3.1%"),
+        ([0.88, 1.031], "0.880 to 1.03 times"),
         ([1.81, 3.81], "1.81 to 3.81 times"),
-        ([0.495, 0.51], "1/2.02 to 1/1.96"),
-        ([0.4, 1.2], "1/2.50 to 1.20 times"),
+        ([0.495, 0.51], "0.495 to 0.510 times"),
+        ([0.4, 1.2], "0.400 to 1.20 times"),
         ([1e12, 1e15], "over 9999 times"),
-        ([1e-15, 1e-12], "under 1/9999"),
+        ([1e-15, 1e-12], "under 0.001 times"),
         ([1.0, 1.0], ""),
     ];
     for (ends, text) in intervals {
@@ -284,7 +284,7 @@ fn numbers_have_at_most_three_digits() {
 }
 
 #[test]
-fn text_about_a_further_side_uses_its_letter() {
+fn text_about_a_further_side_uses_its_name() {
     let doubtful = |id: &str, rates: &[f64]| {
         let mut run = quick(id, rates);
         run.warnings.push(Finding::new(
@@ -300,15 +300,14 @@ fn text_about_a_further_side_uses_its_letter() {
         side([doubtful("c", &[25.0])]),
     ];
     let found = compare(&sides, None).unwrap_or_else(|e| panic!("{e}"));
-    let words =
-        |i: usize, letter| (found[i].sentence_about(letter), found[i].pairs[0].claim.words(letter));
-    let (sentence, claim) = words(0, 'B');
+    let words = |i: usize, names| (found[i].sentence_about(names), found[i].pairs[0].claim.words());
+    let (sentence, claim) = words(0, LETTERS);
     assert!(sentence.starts_with("B is 4.00 times as fast at"), "{sentence}");
-    assert_eq!((claim.as_str(), &sentence), ("B faster", &found[0].sentence));
-    let (sentence, claim) = words(1, 'C');
+    assert_eq!((claim, &sentence), ("faster", &found[0].sentence));
+    let (sentence, claim) = words(1, ["A", "C"]);
     assert!(sentence.starts_with("A is 4.00 times as fast as C at"), "{sentence}");
-    assert_eq!(claim, "C slower");
-    let warnings = found[1].remarks('C').warnings;
+    assert_eq!(claim, "slower");
+    let warnings = found[1].remarks(["A", "C"]).warnings;
     assert!(warnings.contains(&"C: the drive was throttled".to_string()), "{warnings:?}");
 }
 
@@ -346,6 +345,6 @@ fn unlike_work_is_refused_and_heads_the_sentence_if_compared_anyway() {
     other.origin = Some(Origin::imported(Some("fio"), "results.json"));
     let sides = pair(other);
     assert!(check_alike(&sides).is_ok());
-    let notes = compare(&sides, None).expect("compared").remove(0).remarks('B').notes.join("");
+    let notes = compare(&sides, None).expect("compared").remove(0).remarks(LETTERS).notes.join("");
     assert!(notes.contains("depth") && notes.contains("block size"), "{notes}");
 }

@@ -32,6 +32,8 @@ pub struct GroupComparison {
 pub struct ComparedSide {
     /// A, B, C ...
     pub letter: char,
+    /// The drive or run in a few words, or the letter.
+    pub name: String,
     /// Title, runs, method and drive in one line.
     pub heading: String,
 }
@@ -41,6 +43,8 @@ pub struct ComparedSide {
 pub struct Against {
     /// Letter of the side.
     pub letter: char,
+    /// Names of the first side and of this one.
+    pub names: [String; 2],
     /// The conclusion.
     pub sentence: String,
     /// The quantities, the primary ones first.
@@ -64,7 +68,7 @@ pub struct ComparedRow {
     pub b: String,
     /// The other side over A.
     pub ratio: Option<f64>,
-    /// The ratio for display: `+31%`.
+    /// The ratio for display: `1.31 times`.
     pub ratio_words: String,
     /// Interval of the ratio.
     pub interval: Option<[f64; 2]>,

@@ -20,20 +20,20 @@ pub fn html(comparison: &GroupComparison, version: &str) -> String {
             @for against in &comparison.against { p.verdict { (against.sentence) } }
             dl.sides {
                 @for side in &comparison.sides {
-                    div { dt { (side.letter) } dd { (side.heading) } }
+                    div { dt { (side.name) } dd { (side.heading) } }
                 }
             }
         }
         @for against in &comparison.against { (forest(against)) }
-        (overlay(&comparison.curves))
+        (overlay(comparison))
         @for against in &comparison.against { (ledger(against, &comparison.caveat)) }
         @for against in &comparison.against { (values(against)) }
     };
-    document(&format!("comparison of {}", letters(comparison)), version, &body)
+    document(&format!("comparison of {}", names(comparison)), version, &body)
 }
 
-fn letters(comparison: &GroupComparison) -> String {
-    comparison.sides.iter().map(|side| side.letter.to_string()).collect::<Vec<_>>().join(", ")
+fn names(comparison: &GroupComparison) -> String {
+    comparison.sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// The ratios on one logarithmic axis, with 1 in the middle.
@@ -42,11 +42,11 @@ fn forest(against: &Against) -> Markup {
     if rows.is_empty() {
         return markup! {};
     }
-    let (letter, reach) = (against.letter, against.reach());
+    let ([first, second], reach) = (&against.names, against.reach());
     markup! {
         section {
-            h2 { "How many times as fast is " (letter) " as A?" }
-            ul.forest aria-label={ "Ratios of " (letter) " over A, with their intervals" } {
+            h2 { "How many times as fast is " (second) " as " (first) "?" }
+            ul.forest aria-label={ "Ratios of " (second) " over " (first) ", with their intervals" } {
                 @for row in rows {
                     li {
                         span.name { (row.name) }
@@ -90,8 +90,9 @@ fn bar(row: &ComparedRow, reach: f64) -> Markup {
 }
 
 /// The rates of all sides over the bytes written.
-fn overlay(curves: &[Curve]) -> Markup {
-    let [first, ..] = curves else { return markup! {} };
+fn overlay(comparison: &GroupComparison) -> Markup {
+    let curves = &comparison.curves;
+    let Some(first) = curves.first() else { return markup! {} };
     let [bytes, rate] = [0, 1].map(|axis| {
         let points = curves.iter().flat_map(|curve| &curve.points);
         points.map(|point| point[axis]).fold(0.0, f64::max)
@@ -113,7 +114,7 @@ fn overlay(curves: &[Curve]) -> Markup {
             h2 { "Write rate while the drive fills (" (first.workload) ")" }
             p.status {
                 @for (i, curve) in curves.iter().enumerate() {
-                    span.key style={ "--colour:var(--c" (i % 8) ")" } { (curve.letter) }
+                    span.key style={ "--colour:var(--c" (i % 8) ")" } { (name_of(comparison, curve)) }
                 }
             }
             div.overlay {
@@ -135,10 +136,15 @@ fn overlay(curves: &[Curve]) -> Markup {
     }
 }
 
+fn name_of<'c>(comparison: &'c GroupComparison, curve: &Curve) -> &'c str {
+    let side = comparison.sides.iter().find(|side| side.letter == curve.letter);
+    side.map_or("", |side| side.name.as_str())
+}
+
 fn ledger(against: &Against, caveat: &str) -> Markup {
     markup! {
         section {
-            h2 { "What else differs between A and " (against.letter) }
+            h2 { "What else differs between " (against.names[0]) " and " (against.names[1]) }
             @for warning in &against.warnings { div.finding.is-warning { p { (warning) } } }
             @for note in against.notes.iter().map(String::as_str).chain([caveat]) {
                 div.finding { p { (note) } }
@@ -151,17 +157,17 @@ fn values(against: &Against) -> Markup {
     if against.rows.is_empty() {
         return markup! {};
     }
-    let letter = against.letter;
+    let [first, second] = &against.names;
     markup! {
         details {
-            summary { "Values of A and " (letter) }
+            summary { "Values of " (first) " and " (second) }
             div.scroll tabindex="0" {
                 table {
                     thead { tr {
                         th {}
-                        th.number { "A" }
-                        th.number { (letter) }
-                        th.number { (letter) "/A" }
+                        th.number { (first) }
+                        th.number { (second) }
+                        th.number { "ratio" }
                         th { "interval" }
                         th { "claim" }
                     } }

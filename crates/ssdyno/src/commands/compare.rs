@@ -56,8 +56,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<String>, Vec<Side>)> {
             continue;
         }
         let selectors = word.split(',').flat_map(numbers);
-        let runs: Result<Vec<Run>> =
-            selectors.map(|selector| Ok(load(&selector, &args.store)?.run)).collect();
+        let runs: Result<Vec<Run>> = selectors.map(|selector| run_named(&selector, args)).collect();
         groups.push(runs?);
     }
     distinct(&groups)?;
@@ -81,6 +80,16 @@ fn sides(args: &CompareArgs) -> Result<(Vec<String>, Vec<Side>)> {
         Ok(Side { repeats: repeats.unwrap_or_default(), runs })
     });
     Ok((titles, sides.collect::<Result<_>>()?))
+}
+
+/// The run of a selector.
+fn run_named(selector: &str, args: &CompareArgs) -> Result<Run> {
+    let is_number = selector.starts_with(|c: char| c.is_ascii_digit());
+    match load(selector, &args.store) {
+        Ok(loaded) => Ok(loaded.run),
+        Err(failure) if is_number => Err(failure),
+        Err(failure) => Err(failure.advise("a number of ssdyno runs, sim:NAME or pub:NAME")),
+    }
 }
 
 /// `3-6` is 3, 4, 5, 6; anything else names one run.
@@ -135,17 +144,19 @@ fn view(
     let first_runs: Vec<(char, &Run)> =
         sides.iter().enumerate().filter_map(|(i, s)| Some((letter(i), s.runs.first()?))).collect();
     let curves = comparison::overlay(&first_runs);
+    let names = compare::names_of(sides);
     GroupComparison {
         sides: titled
             .map(|(i, (side, title))| comparison::ComparedSide {
                 letter: letter(i),
+                name: names[i].clone(),
                 heading: heading(side, title),
             })
             .collect(),
         against: comparisons
             .iter()
             .enumerate()
-            .map(|(i, c)| against(c, args.all, letter(i + 1)))
+            .map(|(i, c)| against(c, args.all, letter(i + 1), [&names[0], &names[i + 1]]))
             .collect(),
         caveat: caveat.to_string(),
         curves,
@@ -194,34 +205,35 @@ fn heading(side: &Side, title: &str) -> String {
     parts.collect::<Vec<_>>().join("   ")
 }
 
-fn against(comparison: &RunComparison, all: bool, letter: char) -> Against {
+fn against(comparison: &RunComparison, all: bool, letter: char, names: [&str; 2]) -> Against {
     let pairs: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
     // If they share no primary metric, everything is shown.
     let pairs = if pairs.is_empty() { comparison.pairs.iter().collect() } else { pairs };
     // Conditions and doubts matter to a result only.
     let Remarks { warnings, notes } =
-        if comparison.pairs.is_empty() { Remarks::default() } else { comparison.remarks(letter) };
+        if comparison.pairs.is_empty() { Remarks::default() } else { comparison.remarks(names) };
     Against {
         letter,
-        sentence: comparison.sentence_about(letter),
+        names: names.map(String::from),
+        sentence: comparison.sentence_about(names),
         left_out: comparison.pairs.len() - pairs.len(),
-        rows: pairs.into_iter().map(|pair| row(pair, letter)).collect(),
+        rows: pairs.into_iter().map(row).collect(),
         warnings,
         notes,
     }
 }
 
-fn row(pair: &Pair, letter: char) -> ComparedRow {
+fn row(pair: &Pair) -> ComparedRow {
     let interval = pair.low.zip(pair.high).map(|(low, high)| [low, high]);
     ComparedRow {
         name: label(pair),
         a: value(pair, 0, pair.a),
         b: value(pair, 1, pair.b),
         ratio: pair.ratio,
-        ratio_words: pair.ratio.map_or(String::new(), compare::percent),
+        ratio_words: pair.ratio.map_or(String::new(), compare::in_times),
         interval,
         interval_words: interval.map(compare::interval).unwrap_or_default(),
-        claim: pair.claim.words(letter),
+        claim: pair.claim.words().into(),
         certain: pair.is_certain(),
     }
 }
