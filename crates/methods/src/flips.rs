@@ -334,7 +334,7 @@ fn of_snia() -> Vec<Flip> {
                 (flash.cache_bytes, flash.cache_gain) = (16 * MIB, 3.0)
             }),
         )
-        .says(["random-write IOPS from the first minute", "Falls from "]),
+        .says(["random-write IOPS from the first round", "Falls from "]),
         Flip::new(
             "snia-hir",
             300,

@@ -28,11 +28,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (None, Some(drive)) => vec![drive],
         (None, None) => vec!["; its traffic is unknown.".into()],
     };
-    let chart = Chart::bars("Where the time went", Unit::Nanoseconds)
-        .source(TIME, "start to end")
-        .source(USER, "CPU, programs")
-        .source(SYSTEM, "CPU, kernel")
-        .source(SYNC, "final sync");
+    // Several processors work at once, so that their time is no part of the first.
+    let chart = Chart::bars("Time of the command, and processor time in it", Unit::Nanoseconds)
+        .grouped("start to end", TIME, "elapsed")
+        .grouped("then a sync", SYNC, "elapsed")
+        .grouped("in programs", USER, "processor")
+        .grouped("in the kernel", SYSTEM, "processor");
     draft
         .tile("Time", TIME, Better::Lower)
         .tile("Final sync", SYNC, Better::Lower)

@@ -1,7 +1,7 @@
 //! The answer of `fake`: whether the capacity is real.
 
-use super::{CACHE, CAPACITY, LOST, MISPLACED, TESTED};
-use record::{Answer, Better, Chart, Unit, VerdictKind};
+use super::{CACHE, CAPACITY, LOST, MAP, MISPLACED, TESTED};
+use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::Draft;
 use workload::units::{binary, decimal};
@@ -13,6 +13,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let capacity = draft.find(CAPACITY);
     let kind = out.verdicts.first().map(|verdict| &verdict.kind);
     let bytes = capacity.and_then(|m| m.value).map(|bytes| decimal(bytes as u64));
+    let bytes_real = bytes.clone().filter(|_| kind == Some(&VerdictKind::Aliasing));
     let only = if capacity.is_some_and(|m| m.low.is_some()) { "about" } else { "only" };
     let sentence = match (kind, bytes) {
         (Some(VerdictKind::CapacityReal), Some(bytes)) => {
@@ -37,6 +38,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .source(TESTED, "written")
         .source(LOST, "lost")
         .source(MISPLACED, "of another address");
+    let map = Chart::lines("What came back, by address", Axis::Address, Unit::Share)
+        .source(MAP, "came back as written");
+    let map = match capacity.and_then(|metric| metric.value).zip(bytes_real) {
+        Some((end, bytes)) => map.mark(format!("real up to {bytes}"), end),
+        None => map,
+    };
     let cache = match kind {
         Some(VerdictKind::CapacityReal) => draft.value(CACHE),
         _ => None,
@@ -49,6 +56,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Tested", TESTED, Better::Neither)
         .tile("Lost", LOST, Better::Lower)
         .tile("Misplaced", MISPLACED, Better::Lower)
+        .chart(map)
         .chart(chart)
         .say(sentence, cache)
 }

@@ -95,6 +95,19 @@ impl Found {
         })
     }
 
+    /// The share of the content that came back in each of `parts` equal parts of the addresses, with
+    /// the start of the part; without those that were not written.
+    pub fn shares(&self, bytes: u64, parts: u64) -> Vec<(u64, f64)> {
+        let part_bytes = bytes.div_ceil(parts).max(1);
+        let mut sums: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+        for (start, held) in &self.places {
+            let [kept, all] = sums.entry(start / part_bytes * part_bytes).or_default();
+            *kept += held.kept;
+            *all += held.kept + held.misplaced + held.lost;
+        }
+        sums.into_iter().map(|(start, [kept, all])| (start, kept as f64 / all as f64)).collect()
+    }
+
     /// The number of regions, and the number of those that lost content.
     pub fn counts(&self) -> (usize, usize) {
         let bad = self.places.values().filter(|held| held.misplaced + held.lost > 0);

@@ -13,7 +13,7 @@ mod layout;
 mod tests;
 mod verdict;
 
-use record::{FindingKind, IoErrors, Safety, State, TargetKind};
+use record::{FindingKind, IoErrors, Safety, Series, State, TargetKind, Unit};
 use rig::{BlockDone, BlockRequest, BlockWay, Preparation};
 use workload::stamp;
 use workload::units::decimal;
@@ -70,6 +70,10 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     scratch: ScratchUse { fills: true, ..ScratchUse::USUAL },
     ..MethodInfo::EMPTY
 };
+
+/// Series of the share that came back, by address, and its number of parts.
+const MAP: &str = "fake-map";
+const MAP_PARTS: u64 = 256;
 
 const CAPACITY: MetricInfo = MetricInfo::bytes(
     "fake-capacity",
@@ -273,6 +277,19 @@ fn take(
     Ok(())
 }
 
+/// What came back, by address.
+fn map(layout: &Layout, found: &Found) -> Series {
+    let mut series = Series::new(MAP, 0, 0);
+    for (row, (start, share)) in found.shares(layout.bytes, MAP_PARTS).into_iter().enumerate() {
+        let columns = [
+            ("came back", Unit::Share, Some(share)),
+            ("position", Unit::Bytes, Some(start as f64)),
+        ];
+        series.push(row as u64 + 1, &columns);
+    }
+    series
+}
+
 fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     let (sum, top) = (found.sum(), layout.top_start());
     let capacity = found.capacity(top);
@@ -296,6 +313,7 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
             metric
         });
     }
+    session.replace_series(map(layout, found));
     session.put(TESTED, Some((sum.kept + sum.misplaced + sum.lost) as f64));
     session.put(LOST, Some(sum.lost as f64));
     session.put(MISPLACED, Some(sum.misplaced as f64));

@@ -9,6 +9,9 @@ use script::Outcome;
 use script::draft::Draft;
 use workload::units::{binary, latency};
 
+/// A level in the chart, as a share of the time of a read.
+const SHARE_SHOWN: f64 = 0.1;
+
 /// The answer: the erase block and the number of open blocks.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How large are pages and erase blocks, and how many are open?");
@@ -28,7 +31,15 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         None => other.into_iter().chain(zone).collect(),
     };
     let title = "Time added to a read by crossing a boundary";
-    let chart = Chart::points(title, Axis::Offset, Unit::Nanoseconds);
+    let share = read * SHARE_SHOWN;
+    let least = format!("{:.0}% of a read, {}", 100.0 * SHARE_SHOWN, latency(share));
+    // Without it, noise of a hundredth of a read would fill the chart.
+    let chart = Chart::points(title, Axis::Offset, Unit::Nanoseconds).level(least, share, None);
+    let ends = [("page", PAGE), ("pages read at once", PLANE), ("erase block", ERASE_BLOCK)];
+    let chart = ends.into_iter().fold(chart, |chart, (name, metric)| match draft.value(metric) {
+        Some(bytes) => chart.mark(format!("{name} {}", binary(bytes as u64)), bytes),
+        None => chart,
+    });
     let chart = out.family(BOUNDARY).fold(chart, |chart, (metric, at)| {
         let bytes = at.bytes(0);
         // One line through both kinds would zigzag, because they meet different boundaries.

@@ -3,7 +3,7 @@
 use super::{PROCESSOR, RATE, SOURCE, TIME, WRITE, WRITTEN};
 use record::{Answer, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
-use script::draft::Draft;
+use script::draft::{Draft, rate};
 use workload::units::{decimal, duration};
 
 /// The answer: the time, and the slowest part.
@@ -17,10 +17,24 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         Some(VerdictKind::Writes) => "; the drive is the limit.",
         _ => ".",
     };
+    let limit = match out.verdicts.first().map(|verdict| &verdict.kind) {
+        Some(VerdictKind::Source) => "source",
+        Some(VerdictKind::Cpu) => "processor",
+        Some(VerdictKind::Writes) => "drive",
+        _ => "",
+    };
+    let label = |part: &str| {
+        if part == limit { format!("{part} (the limit)") } else { part.to_string() }
+    };
     let chart = Chart::bars("Rates of the overlapping parts", Unit::BytesPerSecond)
-        .source(SOURCE, "source")
-        .source(PROCESSOR, "processor")
-        .source(WRITE, "drive");
+        .source(SOURCE, label("source"))
+        .source(PROCESSOR, label("processor"))
+        .source(WRITE, label("drive"));
+    // With one part, the whole has its rate.
+    let chart = match draft.value(RATE).filter(|_| draft.find(SOURCE).is_some()) {
+        Some(whole) => chart.level(format!("all of it {}", rate(whole)), whole, None),
+        None => chart,
+    };
     draft
         .tile("Time", TIME, Better::Lower)
         .tile("Rate", RATE, Better::Higher)

@@ -28,6 +28,11 @@ fn when(draft: &Draft<'_>, test: &str, word: &str) -> String {
     }
 }
 
+/// The words of a rate from a test that reached steady state; empty if it did not.
+fn in_steady_state(draft: &Draft<'_>, test: &str) -> &'static str {
+    reached(draft, test).map_or("", |_| " in steady state")
+}
+
 /// The cells of a test: block size, percentage of reads and metric, smaller blocks and more reads
 /// first.
 fn cells(out: &Outcome, family: MetricInfo) -> Vec<(u64, u32, MetricKey)> {
@@ -82,7 +87,10 @@ pub(super) fn iops(out: &Outcome) -> Option<Answer> {
     use iops::{CELLS, NAME};
     let draft = Draft::new(out, "How many IOPS does the drive reach in steady state?");
     let (bytes, writes) = cell(out, CELLS, 0)?;
-    let sentence = format!("{} random-write IOPS in steady state", count(draft.value(&writes)?));
+    let of_size = if bytes == 4096 { String::new() } else { format!(" of {}", binary(bytes)) };
+    let iops = count(draft.value(&writes)?);
+    let steady = in_steady_state(&draft, NAME);
+    let sentence = format!("{iops} random-write IOPS{of_size}{steady}");
     let continuation = when(&draft, NAME, "reached");
     let tracked =
         [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)].map(|(reads, size): (u32, u64)| {
@@ -121,7 +129,8 @@ pub(super) fn throughput(out: &Outcome) -> Option<Answer> {
     let read_rate = reads.as_ref().and_then(|key| draft.value(key));
     let beginning =
         read_rate.map(|r| format!("Reads {}, writes ", rate(r))).unwrap_or("Writes ".into());
-    let sentence = format!("{beginning}{} in steady state", rate(draft.value(&writes)?));
+    let steady = in_steady_state(&draft, &test.to_string());
+    let sentence = format!("{beginning}{}{steady}", rate(draft.value(&writes)?));
     let mut draft = draft.tile(&format!("{} writes", binary(size)), &writes, Better::Higher);
     if let Some(reads) = &reads {
         draft = draft.tile(&format!("{} reads", binary(size)), reads, Better::Higher);
@@ -191,7 +200,7 @@ pub(super) fn wsat(out: &Outcome) -> Option<Answer> {
         Some(first) if first > 1.1 * steady => {
             format!("Falls from {} to {} random-write IOPS", count(first), count(steady))
         }
-        _ => format!("{} random-write IOPS from the first minute", count(steady)),
+        _ => format!("{} random-write IOPS from the first round", count(steady)),
     };
     let round = when(&draft, NAME, "steady");
     let series = draft.series(&format!("{key}-rounds"));
@@ -205,7 +214,7 @@ pub(super) fn wsat(out: &Outcome) -> Option<Answer> {
         .level(format!("{} IOPS", count(steady)), steady, None);
     draft
         .tile("Saturated", &key, Better::Higher)
-        .tile("First minute", key.clone().with(FirstRound), Better::Higher)
+        .tile("First round", key.clone().with(FirstRound), Better::Higher)
         .tile("Steady state by the specification", key.clone().with(Pts), Better::Higher)
         .tile("Plateau", key.with(Plateau), Better::Higher)
         .tile("Round of the plateau", MetricKey::parse(NAME).with(PlateauRound), Better::Lower)
@@ -230,7 +239,7 @@ pub(super) fn hir(out: &Outcome) -> Option<Answer> {
             count(iops)
         ),
         Some(_) => format!("Idle periods change nothing: {} random-write IOPS", count(steady)),
-        None => format!("{} random-write IOPS in steady state", count(steady)),
+        None => format!("{} random-write IOPS{}", count(steady), in_steady_state(&draft, NAME)),
     };
     let title = "Random writes after each idle time";
     let then_none = out.family(THEN_NONE).map(|(m, at)| (&m.name, at.seconds(0)));

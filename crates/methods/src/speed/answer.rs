@@ -39,6 +39,11 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         let parts = [CommandTime, TransferRate].map(|statistic| draft.part(subject, statistic));
         if let [Some(at_zero), Some(rate)] = parts {
             let slope = 1e9 / rate;
+            if at_zero > 0.0 {
+                let cost =
+                    format!("a {} command costs {}", &label[..label.len() - 1], latency(at_zero));
+                chart = chart.level(cost, at_zero, None);
+            }
             chart.fits.push(FittedLine { label: label.into(), at_zero, slope });
         }
     }

@@ -38,7 +38,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let medium = if in_file { "file" } else { "drive" };
     let unwritten =
         unwritten.map(|share| format!("; {:.0}% of the {medium} holds no data.", 100.0 * share));
-    let chart = Chart::lines("Read speed by address", Axis::Address, Unit::BytesPerSecond)
+    let written = draft.value(WRITE);
+    let title = match written {
+        Some(_) if !in_file => "Read speed by address, before the writes",
+        _ => "Read speed by address",
+    };
+    let chart = Chart::lines(title, Axis::Address, Unit::BytesPerSecond)
         .sources(ORDERS.map(profile_name).into_iter().zip(["sequential", "shuffled"]));
     let writes = Chart::lines("Write speed by address", Axis::Address, Unit::BytesPerSecond)
         .source(WRITE, "sequential writes");
@@ -53,9 +58,13 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart_of_column(writes);
     if nothing {
         let reads = rate(mean);
-        return draft.say_of_others(format!(
-            "Nothing is written here: {reads} is not the speed of the flash."
-        ));
+        return draft.say_of_others(match written {
+            Some(written) => format!(
+                "It held no data: reads at {reads} are not the flash's; then writes {}.",
+                rate(written)
+            ),
+            None => format!("It holds no data: {reads} is not the speed of the flash."),
+        });
     }
     draft.say(sentence, unwritten)
 }

@@ -5,7 +5,7 @@ use record::{Chart, Run, Unit};
 
 use super::canvas::{Anchor, CHAR, Canvas};
 use super::scale::{Scale, shown};
-use super::{ChartValue, Drawn, NARROW, WIDE, class_of, figure_of, group_of, label_of};
+use super::{ChartValue, Classes, Drawn, NARROW, WIDE, figure_of, group_of, label_of};
 
 /// Height of a bar and of the gap to the next one; more between groups.
 const BAR: f64 = 16.0;
@@ -32,15 +32,17 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let grouped = chart.groups.iter().any(|group| !group.is_empty());
     let mut names: Vec<String> = Vec::new();
     let mut bars = Vec::new();
+    let labels: Vec<String> = (0..chart.sources.len()).map(|i| label_of(chart, i)).collect();
+    let classes = Classes::new(labels.iter().map(String::as_str));
     for (index, source) in chart.sources.iter().enumerate() {
         let figure = run.metric(source).and_then(|m| figure_of(m, chart.y, 0.0));
         let Some(figure) = figure else { continue };
-        let label = label_of(chart, index);
+        let label = labels[index].clone();
         let color = names.iter().position(|name| *name == label).unwrap_or(names.len());
         if color == names.len() {
             names.push(label.clone());
         }
-        let class = if grouped { class_of(&label, color) } else { class_of(&label, 0) };
+        let class = classes.class(&label, if grouped { color } else { 0 });
         bars.push(Bar { group: group_of(chart, index).to_string(), label, class, figure });
     }
     if bars.is_empty() {
@@ -52,7 +54,7 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let scale = Scale::from_zero(value_max);
     let key = if grouped {
         let names = names.iter().enumerate();
-        names.map(|(i, name)| (class_of(name, i), name.clone())).collect()
+        names.map(|(i, name)| (classes.class(name, i), name.clone())).collect()
     } else {
         Vec::new()
     };

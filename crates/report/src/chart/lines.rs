@@ -6,8 +6,11 @@ use super::canvas::Canvas;
 use super::plane::Plane;
 use super::scale::{Base, Scale, shown};
 use super::trace::{Bucket, Trace, WITHOUT_DATA, traces};
-use super::{Drawn, class_of};
+use super::{Classes, Drawn};
 use crate::names::distinct;
+
+/// Share of an axis that may stay empty before the first point.
+const EMPTY_MAX: f64 = 0.2;
 
 /// Lines whose medians differ by more than this factor are drawn on a logarithmic axis.
 const LOG_FROM: f64 = 12.0;
@@ -34,7 +37,11 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     };
     let x = match chart.x {
         Axis::Round => Scale::between(0.5, end.max(1.0) + 0.5),
-        _ => Scale::between(0.0f64.min(start), marks.fold(end, f64::max)),
+        _ => {
+            let end = marks.clone().fold(end, f64::max);
+            let first = marks.fold(start, f64::min);
+            Scale::between(if first > EMPTY_MAX * end { first } else { first.min(0.0) }, end)
+        }
     };
     let words = lines.iter().map(|line| said(chart.y, line)).collect();
     Some(Drawn::new(key(&lines), words, |narrow| form(chart, &lines, x, y, narrow)))
@@ -45,12 +52,14 @@ fn key(lines: &[Trace]) -> Vec<(String, String)> {
     let grey = lines.iter().filter(|line| line.unmapped).count();
     distinct(lines.iter().enumerate().map(|(i, line)| {
         let name = if line.unmapped && grey > 1 { WITHOUT_DATA } else { line.name.as_str() };
-        (class(line, i), name.to_string())
+        (class(lines, i), name.to_string())
     }))
 }
 
-fn class(line: &Trace, index: usize) -> String {
-    if line.unmapped { "s-none".into() } else { class_of(&line.name, index) }
+fn class(lines: &[Trace], index: usize) -> String {
+    let (line, classes) =
+        (&lines[index], Classes::new(lines.iter().map(|line| line.name.as_str())));
+    if line.unmapped { "s-none".into() } else { classes.class(&line.name, index) }
 }
 
 fn form(chart: &Chart, lines: &[Trace], x: Scale, y: Scale, narrow: bool) -> Canvas {
@@ -58,7 +67,7 @@ fn form(chart: &Chart, lines: &[Trace], x: Scale, y: Scale, narrow: bool) -> Can
     plane.bands(chart);
     plane.axes(Base::Ten);
     for (index, line) in lines.iter().enumerate() {
-        let class = class(line, index);
+        let class = class(lines, index);
         for piece in &line.pieces {
             let values: [fn(&Bucket) -> f64; 3] = [|b| b.low, |b| b.mid, |b| b.high];
             let [low, mid, high] = values

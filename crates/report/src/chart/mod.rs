@@ -83,12 +83,29 @@ impl Drawn {
     }
 }
 
-/// The class of a part of a chart: reads and writes have the page's colours for them.
-fn class_of(label: &str, index: usize) -> String {
-    match label {
-        "reads" => "s-read".into(),
-        "writes" => "s-write".into(),
-        _ => format!("s{}", index % 8),
+/// Number of colours.
+const COLOURS: usize = 8;
+
+/// The classes of the parts of a chart, which give them their colours.
+struct Classes {
+    /// Colours at the start of the list that the parts do not share.
+    taken: usize,
+}
+
+impl Classes {
+    /// Those of a chart with these parts: reads and writes have the page's colours for them, which
+    /// are also the first two of the list.
+    fn new<'l>(mut labels: impl Iterator<Item = &'l str>) -> Classes {
+        let has_sides = labels.any(|label| matches!(label, "reads" | "writes"));
+        Classes { taken: if has_sides { 2 } else { 0 } }
+    }
+
+    fn class(&self, label: &str, index: usize) -> String {
+        match label {
+            "reads" => "s-read".into(),
+            "writes" => "s-write".into(),
+            _ => format!("s{}", (self.taken + index) % COLOURS),
+        }
     }
 }
 

@@ -5,14 +5,11 @@ use record::{Axis, Chart, FittedLine, Run};
 use super::canvas::Canvas;
 use super::plane::Plane;
 use super::scale::{self, Base, Scale, shown};
-use super::{ChartValue, Drawn, class_of, figure_of, group_of};
+use super::{ChartValue, Classes, Drawn, figure_of, group_of};
 
 /// Values that span more than this factor are drawn on a logarithmic axis. The smallest tenth does
 /// not count: near zero, mere noise spans any factor.
 const LOG_FROM: f64 = 12.0;
-
-/// Segments of a fitted line, which is a curve on a logarithmic axis.
-const FIT_STEPS: u32 = 80;
 
 struct PointGroup {
     name: String,
@@ -22,12 +19,13 @@ struct PointGroup {
 
 pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let mut groups: Vec<PointGroup> = Vec::new();
+    let classes = Classes::new(chart.groups.iter().map(String::as_str));
     for (index, (source, place)) in chart.sources.iter().zip(&chart.places).enumerate() {
         let figure = run.metric(source).and_then(|m| figure_of(m, chart.y, *place));
         let Some(figure) = figure else { continue };
         let name = group_of(chart, index);
         let number = groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
-            let class = class_of(name, groups.len());
+            let class = classes.class(name, groups.len());
             groups.push(PointGroup { name: name.into(), class, points: Vec::new() });
             groups.len() - 1
         });
@@ -42,12 +40,15 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let mut values: Vec<f64> = points.iter().map(|(_, value)| value.value).collect();
     values.sort_unstable_by(f64::total_cmp);
     let (value_low, value_high) = (values[values.len() / 10], *values.last()?);
-    let y = if value_high > LOG_FROM * value_low && low > 0.0 {
+    // A fitted line is straight only on linear axes.
+    let is_fitted = !chart.fits.is_empty();
+    let y = if value_high > LOG_FROM * value_low && low > 0.0 && !is_fitted {
         Scale::log(low, high)
     } else {
         Scale::from_zero(high)
     };
-    let x = if start > 0.0 && (base(&chart.x) == Base::Two || end > LOG_FROM * start) {
+    let spans = base(&chart.x) == Base::Two || end > LOG_FROM * start;
+    let x = if start > 0.0 && spans && !is_fitted {
         Scale::log(start, end)
     } else {
         Scale::from_zero(end)
@@ -82,11 +83,10 @@ fn form(chart: &Chart, groups: &[PointGroup], x: Scale, y: Scale, narrow: bool) 
     let mut plane = Plane::new(chart, x, y, narrow);
     plane.bands(chart);
     plane.axes(base(&chart.x));
+    let classes = Classes::new(chart.groups.iter().map(String::as_str));
     for (index, fit) in chart.fits.iter().enumerate() {
-        let line: Vec<[f64; 2]> = (0..=FIT_STEPS)
-            .map(|i| on_fit(&plane, fit, f64::from(i) / f64::from(FIT_STEPS)))
-            .collect();
-        plane.canvas.path(&format!("fit {}", class_of(&fit.label, index)), &line);
+        let line = [0.0, 1.0].map(|share| on_fit(&plane, fit, share));
+        plane.canvas.path(&format!("fit {}", classes.class(&fit.label, index)), &line);
     }
     for group in groups {
         let places: Vec<[f64; 2]> =

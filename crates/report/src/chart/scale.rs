@@ -54,7 +54,8 @@ impl Scale {
         match (self.log, base) {
             (true, Base::Two) => self.powers(2.0, most),
             (true, Base::Ten) => self.decades(most),
-            (false, _) => self.steps(most),
+            (false, Base::Two) => self.steps_of_two(most),
+            (false, Base::Ten) => self.steps(most),
         }
     }
 
@@ -63,6 +64,14 @@ impl Scale {
         let power = 10f64.powi(libm::log10(rough).floor() as i32);
         let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough);
         let step = step.unwrap_or(10.0 * power);
+        let start = (self.low / step).ceil();
+        let ticks = (0..).map(|i| (start + f64::from(i)) * step);
+        ticks.take_while(|tick| *tick <= self.high * (1.0 + 1e-9)).collect()
+    }
+
+    fn steps_of_two(&self, most: usize) -> Vec<f64> {
+        let rough = (self.high - self.low) / most.max(1) as f64;
+        let step = 2f64.powi(libm::log2(rough).ceil() as i32);
         let start = (self.low / step).ceil();
         let ticks = (0..).map(|i| (start + f64::from(i)) * step);
         ticks.take_while(|tick| *tick <= self.high * (1.0 + 1e-9)).collect()
