@@ -17,7 +17,7 @@ const STYLE: Style = Style { colour: false, width: 100, unicode: true };
 
 /// The run as Markdown with tables, in the dialect of GitHub and most forums.
 pub fn markdown(run: &Run) -> String {
-    let name = facts::run_name(run);
+    let name = facts::marked(facts::run_name(run), run);
     let title = format!("### ssdyno {}: {name}, {}\n\n", escape(&run.method), facts::when(run));
     let mut text = title;
     if let Some(answer) = &run.answer {

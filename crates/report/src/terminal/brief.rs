@@ -115,7 +115,8 @@ pub(super) fn header(page: &mut Page, run: &Run) {
 fn drive(run: &Run) -> Vec<String> {
     let mut items = Vec::new();
     if let Some(drive) = &run.target.drive {
-        items.extend(facts::model(drive).or(Some(drive.name.clone())));
+        let name = facts::model(drive).unwrap_or_else(|| drive.name.clone());
+        items.push(facts::marked(name, run));
         let link = drive.link.as_ref().and_then(|link| link.now.clone());
         items.push(link.unwrap_or_else(|| drive.bus.clone()));
         items.extend(drive.firmware.as_ref().map(|f| format!("fw {f}")));
