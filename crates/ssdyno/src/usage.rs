@@ -11,7 +11,7 @@ use crate::failure::{Failure, USAGE};
 
 /// Words of other tools, or that one might expect, and what means the same here. What begins with an
 /// option is only said if the command has it.
-const MEANINGS: [(&[&str], &str); 17] = [
+const MEANINGS: [(&[&str], &str); 18] = [
     (&["numjobs", "threads", "workers"], "--jobs"),
     (&["iodepth", "qd", "queue-depth"], "--depth"),
     (&["runtime", "duration", "seconds", "time_based"], "--time 10s"),
@@ -27,6 +27,7 @@ const MEANINGS: [(&[&str], &str); 17] = [
     (&["output-format"], "--json"),
     (&["output", "report"], "--html FILE"),
     (&["log", "debug"], "--verbose"),
+    (&["title", "name", "label"], "the same without it: ssdyno runs finds a run by drive and date"),
     (&["direct", "group_reporting"], "the same without it: it is always so"),
     (&["filename", "device", "target"], "the target without an option: ssdyno io TARGET"),
 ];

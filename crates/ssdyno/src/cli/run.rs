@@ -165,9 +165,9 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct MethodsArgs {
-    /// Show this method in full
-    #[arg(add = complete::methods())]
-    pub name: Option<String>,
+    /// Show these methods in full
+    #[arg(value_name = "NAME", add = complete::methods())]
+    pub names: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

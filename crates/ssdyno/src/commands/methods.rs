@@ -1,4 +1,4 @@
-//! `ssdyno methods`: lists the methods, or shows one in full.
+//! `ssdyno methods`: lists the methods, or shows some in full.
 
 use lab::{Declared, Form, MethodInfo, MetricInfo, work};
 use report::Ink;
@@ -10,16 +10,20 @@ use crate::cli::MethodsArgs;
 use crate::failure::Result;
 use crate::{present, screen};
 
-/// Lists the methods, or shows one in full.
+/// Lists the methods, or shows some in full.
 pub fn run(args: &MethodsArgs) -> Result {
-    let methods: Vec<&MethodInfo> = match &args.name {
-        Some(name) => vec![work::description(name)?],
-        None => work::methods().collect(),
+    let is_list = args.names.is_empty();
+    let methods: Vec<&MethodInfo> = if is_list {
+        work::methods().collect()
+    } else {
+        args.names.iter().map(|name| work::description(name)).collect::<lab::Result<_>>()?
     };
-    let text = match (args.json, &args.name) {
-        (true, _) => json(&methods)?,
-        (false, Some(_)) => methods.iter().map(|info| in_full(info)).collect(),
-        (false, None) => table(&methods),
+    let text = if args.json {
+        json(&methods)?
+    } else if is_list {
+        table(&methods)
+    } else {
+        methods.iter().map(|info| in_full(info)).collect::<Vec<_>>().join("\n")
     };
     present::done(&text)
 }
