@@ -38,14 +38,18 @@ enum Forecast {
 
 /// Plans the work on this target.
 pub(crate) fn plan(info: &TargetInfo, work: &Work<'_>, store: Option<&Path>) -> Result<Plan> {
-    let with = |rates: Option<Rates>| {
-        Session::plan(&TargetInfo { rates, ..info.clone() }, |session| work.run(session))
-    };
     match forecast(info, store) {
-        Forecast::Unknown => with(None),
-        Forecast::Known(rates) => with(Some(rates)),
-        Forecast::Between([slow, fast]) => Ok(between(with(Some(slow))?, &with(Some(fast))?)),
+        Forecast::Unknown => plan_with(None, info, work),
+        Forecast::Known(rates) => plan_with(Some(rates), info, work),
+        Forecast::Between([slow, fast]) => {
+            let slow = plan_with(Some(slow), info, work)?;
+            Ok(between(slow, &plan_with(Some(fast), info, work)?))
+        }
     }
+}
+
+fn plan_with(rates: Option<Rates>, info: &TargetInfo, work: &Work<'_>) -> Result<Plan> {
+    Session::plan(&TargetInfo { rates, ..info.clone() }, |session| work.run(session))
 }
 
 fn forecast(info: &TargetInfo, store: Option<&Path>) -> Forecast {
@@ -114,12 +118,11 @@ fn each(a: Rates, b: Rates, pick: fn(f64, f64) -> f64) -> Rates {
 
 /// The plan whose expectations are between those of two drives.
 fn between(mut plan: Plan, fast: &Plan) -> Plan {
-    let range = |a: f64, b: f64| [a.min(b), a.max(b)];
-    let written = |plan: &Plan| plan.write_bytes_expected.unwrap_or(0);
-    let [least, most] = [written(&plan), written(fast)];
+    let seconds = [plan.seconds, fast.seconds];
+    let bytes = [&plan, fast].map(|plan| plan.write_bytes_expected.unwrap_or(0));
     plan.range = Some(PlanRange {
-        seconds: range(plan.seconds, fast.seconds),
-        write_bytes: [least.min(most), least.max(most)],
+        seconds: [seconds[0].min(seconds[1]), seconds[0].max(seconds[1])],
+        write_bytes: [bytes[0].min(bytes[1]), bytes[0].max(bytes[1])],
     });
     for (step, other) in plan.steps.iter_mut().zip(&fast.steps) {
         step.seconds = middle(step.seconds, other.seconds);

@@ -192,15 +192,14 @@ pub fn announce(
     let mut line = format!("{method} on {}   ", emit::plain(target));
     if plan.seconds > 0.0 {
         line += &if target.starts_with(drives::PREFIX) {
-            let here = here.map(|s| format!("about {} here, ", units::duration(s)));
+            let time = here.map(|s| format!("about {} here, ", units::duration(s)));
             format!(
                 "{} simulated, {}",
                 planned_time(plan, units::duration),
-                here.unwrap_or_default()
+                time.unwrap_or_default()
             )
         } else {
-            let about = if plan.range.is_some() { "" } else { "about " };
-            format!("{about}{}, ", planned_time(plan, units::span))
+            format!("{}{}, ", hedge(plan), planned_time(plan, units::span))
         };
     }
     line += &match plan.write_bytes_max {
@@ -235,9 +234,13 @@ pub fn planned_writes(plan: &Plan) -> String {
     if ends.iter().all(|bytes| *bytes as f64 * BOUND_CLOSE >= most as f64) {
         return at_most;
     }
-    let about = if plan.range.is_some() { "" } else { "about " };
     let expected_words = range(ends.map(units::decimal));
-    format!("writes {about}{expected_words}, never more than {}", units::decimal(most))
+    format!("writes {}{expected_words}, never more than {}", hedge(plan), units::decimal(most))
+}
+
+/// The word before an expected value; a range has none.
+fn hedge(plan: &Plan) -> &'static str {
+    if plan.range.is_some() { "" } else { "about " }
 }
 
 /// One value, or two with `to` between them.
@@ -283,12 +286,12 @@ pub fn plan(
     for step in &plan.steps {
         let amount = |bytes: u64| if bytes == 0 { "-".into() } else { units::decimal(bytes) };
         let most = amount(step.write_bytes_max);
-        let about = step.write_bytes_expected.map_or_else(|| "-".to_string(), amount);
+        let expected_bytes = step.write_bytes_expected.map_or_else(|| "-".to_string(), amount);
         table.row([
             TableCell::new(Ink::Plain, step.name.as_str()),
             TableCell::dim(step.times()),
             TableCell::dim(units::span(step.seconds)),
-            TableCell::dim(about),
+            TableCell::dim(expected_bytes),
             TableCell::new(Ink::Plain, most),
         ]);
     }

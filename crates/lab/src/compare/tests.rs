@@ -66,7 +66,7 @@ fn the_sentence_names_the_faster_side_and_its_largest_differences_first() {
                 ..one(side([quick("a", &[1.0])]), side([quick("b", &[1.0])])).pairs.remove(0)
             }
         };
-        super::sentence::compose(&(0..5).map(pair).collect::<Vec<_>>(), &[], None, 'B')
+        super::sentence::compose(&(0..5).map(pair).collect::<Vec<_>>(), &[], None, LETTERS)
     };
     assert_eq!(
         runs([0.5, 0.8, 0.25, 0.1, 2.0]),

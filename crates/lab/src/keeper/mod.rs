@@ -289,9 +289,10 @@ pub(crate) fn records(store: Option<&Path>, wanted: Wanted) -> Result<Vec<Run>> 
 /// The newest complete record of a method on a drive, if a store tells at once.
 pub(crate) fn latest(store: Option<&Path>, target: &Target, method: &str) -> Option<Run> {
     let keeper = Keeper::start(store, &Arc::default(), false).ok()?;
-    let wanted = Wanted::Latest { target: Box::new(target.clone()), method: method.to_string() };
-    let store = store.map(|path| path.as_os_str().to_owned());
-    let question = Question::Records { store, wanted };
+    let question = Question::Records {
+        store: store.map(|path| path.as_os_str().to_owned()),
+        wanted: Wanted::Latest { target: Box::new(target.clone()), method: method.to_string() },
+    };
     match keeper.ask_within(PLAN_SILENCE_MAX, question, &mut |_| {}) {
         Ok(Reply::Records(mut runs)) => runs.pop(),
         _ => None,

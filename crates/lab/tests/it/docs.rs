@@ -1,7 +1,7 @@
 //! docs/methods.md comes from the declarations of methods and commands, from `details.md` in the
-//! folders of the methods and from `methods.md` beside this file; the tables of docs/verdicts.md come
-//! from the kinds of verdicts and findings. `SSDYNO_WRITE_DOCS=1 cargo test -p lab --test it
-//! docs` rewrites both.
+//! folders of the methods, and from `methods.md` and `answers.md` beside this file (the latter from
+//! the runs of `ssdyno`'s test of pages); the tables of docs/verdicts.md come from the kinds of
+//! verdicts and findings. `SSDYNO_WRITE_DOCS=1 cargo test -p lab --test it docs` rewrites both.
 
 use std::path::{Path, PathBuf};
 
@@ -90,8 +90,11 @@ fn methods_md_is_made_of_the_declarations_of_the_methods() {
         .skip(work::methods().count())
         .map(|info| section(info, "").replacen("## ", "### ", 1))
         .collect();
+    let answers = root().join("crates/lab/tests/it/answers.md");
+    let answers = std::fs::read_to_string(answers).expect("answers.md");
     is_generated("methods.md", |_| {
         include_str!("methods.md")
+            .replace("{answers}\n", &answers)
             .replace("{methods}\n", &methods)
             .replace("{commands}\n", &commands)
     });

@@ -101,11 +101,11 @@ impl Found {
         let part_bytes = bytes.div_ceil(parts).max(1);
         let mut sums: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
         for (start, held) in &self.places {
-            let [kept, all] = sums.entry(start / part_bytes * part_bytes).or_default();
-            *kept += held.kept;
-            *all += held.kept + held.misplaced + held.lost;
+            let sum = sums.entry(start / part_bytes * part_bytes).or_default();
+            sum[0] += held.kept;
+            sum[1] += held.kept + held.misplaced + held.lost;
         }
-        sums.into_iter().map(|(start, [kept, all])| (start, kept as f64 / all as f64)).collect()
+        sums.into_iter().map(|(start, sum)| (start, sum[0] as f64 / sum[1] as f64)).collect()
     }
 
     /// The number of regions, and the number of those that lost content.

@@ -38,8 +38,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let medium = if in_file { "file" } else { "drive" };
     let unwritten =
         unwritten.map(|share| format!("; {:.0}% of the {medium} holds no data.", 100.0 * share));
-    let written = draft.value(WRITE);
-    let title = match written {
+    let write_rate = draft.value(WRITE);
+    let title = match write_rate {
         Some(_) if !in_file => "Read speed by address, before the writes",
         _ => "Read speed by address",
     };
@@ -58,10 +58,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart_of_column(writes);
     if nothing {
         let reads = rate(mean);
-        return draft.say_of_others(match written {
-            Some(written) => format!(
+        return draft.say_of_others(match write_rate {
+            Some(write_rate) => format!(
                 "It held no data: reads at {reads} are not the flash's; then writes {}.",
-                rate(written)
+                rate(write_rate)
             ),
             None => format!("It holds no data: {reads} is not the speed of the flash."),
         });

@@ -20,7 +20,6 @@ use rig::{
 };
 use workload::{Content, OpKind, Region, Workload};
 
-use crate::Patience;
 use expect::Expectation;
 use loss::Touched;
 
@@ -110,14 +109,11 @@ impl Planner {
     /// Applies a limit of the script to the time and bytes recorded since the mark. All of these
     /// steps are scaled down alike.
     pub fn limit(&mut self, mark: &[PlanStep], seconds: f64, bytes: u64) {
-        let bytes_max = |steps: &[PlanStep]| -> f64 {
-            steps.iter().map(|step| step.write_bytes_max as f64).sum()
-        };
-        let written = share_of(bytes as f64, bytes_max(&self.steps) - bytes_max(mark));
+        let share = share_of(bytes as f64, bytes_max(&self.steps) - bytes_max(mark));
         for (i, step) in self.steps.iter_mut().enumerate() {
             let before = mark.get(i).map_or(0, |step| step.write_bytes_max);
-            let more = (step.write_bytes_max - before) as f64 * written;
-            step.write_bytes_max = before + more as u64;
+            let added_bytes = (step.write_bytes_max - before) as f64 * share;
+            step.write_bytes_max = before + added_bytes as u64;
         }
         let time = share_of(seconds, self.seconds_since(mark));
         self.scale_expected(mark, time);
@@ -125,8 +121,7 @@ impl Planner {
 
     /// Expected seconds of the steps since the mark.
     fn seconds_since(&self, mark: &[PlanStep]) -> f64 {
-        let seconds = |steps: &[PlanStep]| -> f64 { steps.iter().map(|step| step.seconds).sum() };
-        seconds(&self.steps) - seconds(mark)
+        expected_seconds(&self.steps) - expected_seconds(mark)
     }
 
     /// Scales what is expected of the steps since the mark.
@@ -143,9 +138,8 @@ impl Planner {
     }
 
     /// Applies the patience of a script to the `most` rounds recorded since the mark: a slow drive
-    /// gets fewer.
-    pub fn patient(&mut self, mark: &[PlanStep], most: u32, patience: Patience) {
-        let least = patience.rounds_min;
+    /// gets those that fit into a time, and at least so many.
+    pub fn patient(&mut self, mark: &[PlanStep], most: u32, least: u32, seconds: f64) {
         for (i, step) in self.steps.iter_mut().enumerate() {
             let before = mark.get(i).map_or(0, |step| step.repeats);
             let repeats = (step.repeats - before) / most.max(1);
@@ -154,7 +148,7 @@ impl Planner {
             }
         }
         let round_seconds = self.seconds_since(mark) / f64::from(most.max(1));
-        let fit = (patience.seconds / round_seconds).floor();
+        let fit = (seconds / round_seconds).floor();
         let rounds = fit.clamp(f64::from(least.min(most)), f64::from(most));
         self.scale_expected(mark, rounds / f64::from(most.max(1)));
     }
@@ -417,6 +411,16 @@ fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
         measurement.kinds[kind as usize] = Some(stats);
     }
     measurement
+}
+
+/// Maximum bytes written in all steps.
+fn bytes_max(steps: &[PlanStep]) -> f64 {
+    steps.iter().map(|step| step.write_bytes_max as f64).sum()
+}
+
+/// Expected seconds of all steps.
+fn expected_seconds(steps: &[PlanStep]) -> f64 {
+    steps.iter().map(|step| step.seconds).sum()
 }
 
 /// The share of an amount that a limit leaves, at most 1.

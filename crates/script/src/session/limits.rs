@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
             }
         }
         if let (Door::Plan(planner), Some(patience)) = (&mut self.door, patience) {
-            planner.patient(&mark, most, patience);
+            planner.patient(&mark, most, patience.rounds_min, patience.seconds);
         }
         Ok(most)
     }

@@ -12,7 +12,6 @@ impl Noise {
     pub fn new(seed: u64) -> Noise {
         Noise(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
-
     /// Uniform in 0..1.
     pub fn unit(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
@@ -20,7 +19,6 @@ impl Noise {
         self.0 ^= self.0 << 17;
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
-
     /// Within -1..1, mostly near 0.
     pub fn bell(&mut self) -> f64 {
         (self.unit() + self.unit() + self.unit()) / 1.5 - 1.0
@@ -206,7 +204,6 @@ fn add_cell(run: &mut Run, cell: &Cell, noise: &mut Noise) {
         write_bytes_expected: None,
         write_bytes_max: writes,
     });
-
     let scale = if sequential { f64::from(block) } else { 1.0 };
     let unit = if sequential { Unit::BytesPerSecond } else { Unit::Iops };
     let samples: Vec<f64> = (0..3).map(|_| scale * iops * (1.0 + 0.008 * noise.bell())).collect();

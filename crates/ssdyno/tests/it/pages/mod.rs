@@ -1,9 +1,11 @@
 //! The screen of every method as text, and its page, opened in a browser like a person would: on
-//! desktop and phone, light and dark. A chart without a title, an empty plot, a label outside its
-//! drawing, a page that scrolls sideways, a script error or a request is a fault.
+//! desktop and phone, light and dark. A number drawn that is not that of its tile, a chart without
+//! a title, an empty plot, a label outside its drawing, a page that scrolls sideways, a script
+//! error or a request is a fault.
 //!
 //! All pages of one form are frames of one document, so the browser starts only four times.
 
+mod drawn;
 mod runs;
 mod screens;
 
@@ -84,6 +86,8 @@ fn every_method_is_readable_on_terminal_desktop_and_phone_in_light_and_dark() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let runs = make(place.path());
     screens::check(place.path(), &runs);
+    drawn::check(place.path(), &runs);
+    drawn::documented(place.path(), &runs);
     let Some(browser) = browser() else {
         return println!("skipped: no Chromium on this machine");
     };

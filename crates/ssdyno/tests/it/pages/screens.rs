@@ -6,7 +6,7 @@ use std::path::Path;
 use super::runs::{Made, ssdyno};
 
 /// The method whose screen depends on the machine: it shows the command's program and directory.
-const OF_THE_MACHINE: &str = "command";
+pub const OF_THE_MACHINE: &str = "command";
 
 /// Compares the screens with the snapshots, and checks their width and length.
 pub fn check(place: &Path, runs: &[Made]) {
@@ -35,7 +35,7 @@ fn most_lines(width: Option<usize>) -> usize {
     match width {
         Some(60) => 44,
         Some(80) => 38,
-        _ => 35,
+        _ => 36,
     }
 }
 
