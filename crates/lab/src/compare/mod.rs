@@ -357,8 +357,9 @@ pub fn names_of(sides: &[Side]) -> Vec<String> {
     let firsts = firsts.unwrap_or_default();
     let models: Option<Vec<String>> =
         firsts.iter().map(|run| run.target.drive.as_ref()?.model.clone()).collect();
+    let is_single = sides.iter().all(|side| side.runs.len() == 1);
     let runs: Option<Vec<String>> =
-        firsts.iter().map(|run| run.number.map(|_| name(run))).collect();
+        firsts.iter().map(|run| run.number.filter(|_| is_single).map(|_| name(run))).collect();
     let letters = (0..sides.len()).map(|i| letter(i).to_string()).collect();
     let mut names = [models, runs].into_iter().flatten();
     names.find(|names| tell_apart(names)).unwrap_or(letters)

@@ -357,7 +357,7 @@ fn imported_runs_are_compared_in_groups_by_title() {
     assert!(flat.contains("A CM4 on board one run 1, run 2"), "{said}");
     assert!(flat.contains("Inconclusive: they differ by up to 8.4%"), "{said}");
     assert!(flat.contains("Run 1 was in another state: it laid out its file first."), "{said}");
-    assert!(flat.contains("Like for like B differs by -2.5%"), "{said}");
+    assert!(flat.contains("Like for like B has 0.975 times the"), "{said}");
     let groups = place.ssdyno(&["compare", "1,2", "3,4", "--json"]).good().json();
     assert_eq!(groups["runs"]["a"].as_array().map(Vec::len), Some(2));
     place.ssdyno(&["compare", "--by", "colour", "1-4"]).refuses(2, "no condition 'colour'");
