@@ -218,19 +218,18 @@ impl Grid<'_> {
             return None;
         }
         let subject = self.find(kind, Order::Random, 1, DEPTH)?;
+        // Reads and writes at one rate have only commands in common.
+        let alike = self.find(other, Order::Random, 1, DEPTH).filter(|_| is_common);
+        let operation = if alike.is_some() { "read or write" } else { kind.name() };
         let text = format!(
-            "The cost of a {} is the command, not its data: {:.0} per second, whatever the block \
-             size, order and queue depth.",
-            kind.name(),
-            deep
+            "The cost of a {operation} is the command, not its data: {deep:.0} per second, whatever \
+             the block size, order and queue depth."
         );
         let ruling = Ruling::yes(VerdictKind::PerCommand, text)
             .explaining(subject, None)
             .next_test("the drive in a faster machine: the command's cost may be the host's")
             .with("operations per second, blocks 4 times as large", larger, Unit::Iops)
             .with("operations per second, in order", in_order, Unit::Iops);
-        // Reads and writes at one rate have only commands in common.
-        let alike = self.find(other, Order::Random, 1, DEPTH).filter(|_| is_common);
         Some(match alike {
             Some(subject) => ruling.explaining(subject, None),
             None => ruling,

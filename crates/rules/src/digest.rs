@@ -46,6 +46,8 @@ pub struct Digest {
     pub read_ns: [f64; 2],
     /// Time that the fastest tenth of the reads stays below, nanoseconds; 0 without reads.
     pub fast_read_ns: f64,
+    /// Time that all reads but the slowest hundredth stay below, nanoseconds; 0 without reads.
+    pub slow_read_ns: f64,
 }
 
 impl Digest {
@@ -89,6 +91,7 @@ impl Digest {
                 [median as f64, k.service.mean().unwrap_or(0.0)]
             }),
             fast_read_ns: kinds[0].and_then(|k| k.service.quantile(0.1)).unwrap_or(0) as f64,
+            slow_read_ns: kinds[0].and_then(|k| k.service.quantile(0.99)).unwrap_or(0) as f64,
         }
     }
 

@@ -72,6 +72,7 @@ pub fn digest(name: &str) -> Digest {
         flush_s: 0.0,
         read_ns: [0.0; 2],
         fast_read_ns: 0.0,
+        slow_read_ns: 0.0,
     }
 }
 

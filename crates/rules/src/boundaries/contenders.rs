@@ -122,6 +122,18 @@ fn a_rate_that_stays_within_8_percent_is_the_commands() {
     }
 }
 
+#[test]
+fn the_sentence_names_the_operations_that_it_explains() {
+    let seen = deep(Read, [100.0; 5]);
+    let sentence = |writes: f64| {
+        let writes = [random(Write, 1, DEPTH, writes)];
+        let rulings = contenders(&target(), &[&seen[..], &writes].concat(), &[]);
+        rulings[0].verdict.text.clone()
+    };
+    assert!(sentence(100.0).starts_with("The cost of a read or write is"), "{}", sentence(100.0));
+    assert!(sentence(10.0).starts_with("The cost of a read is"), "{}", sentence(10.0));
+}
+
 /// 100 reads of 64 KiB are 6.6 MB/s, of which 85% of the link are room.
 #[test]
 fn where_larger_blocks_fill_the_link_reads_and_writes_must_agree() {

@@ -154,6 +154,8 @@ struct Reads {
     in_order_one: f64,
     buffered_write_us: Option<f64>,
     writes: f64,
+    /// The slowest hundredth of the small reads of a queue over their median.
+    tail: f64,
 }
 
 /// Reads for which nothing is to be said.
@@ -168,12 +170,17 @@ const PLAIN: Reads = Reads {
     in_order_one: 1000.0,
     buffered_write_us: None,
     writes: 1000.0,
+    tail: 1.8,
 };
 
 fn reads(r: &Reads) -> Vec<Digest> {
     let mut seen = vec![
         random(Read, 1, 1, r.one),
-        random(Read, 1, DEPTH, r.deep),
+        Digest {
+            read_ns: [100e3; 2],
+            slow_read_ns: r.tail * 100e3,
+            ..random(Read, 1, DEPTH, r.deep)
+        },
         random(Read, 1, DEEPER, r.deeper),
         random(Read, LARGER[0], DEPTH, r.large[0]),
         random(Read, LARGER[1], DEPTH, r.large[1]),
@@ -205,6 +212,9 @@ fn a_queue_that_waits_though_commands_and_link_have_room_waits_for_flash() {
         ((4096e6, slower(9190.0, 15.1e3)), flash),
         ((4096e6, slower(9210.0, 15.1e3)), "nothing"),
         ((4096e6, slower(9190.0, 14.9e3)), "nothing"),
+        // If they waited in one line, they would wait equally long.
+        ((4096e6, Reads { tail: 1.51, ..slower(9190.0, 15.1e3) }), flash),
+        ((4096e6, Reads { tail: 1.49, ..slower(9190.0, 15.1e3) }), "nothing"),
         // 80% of 32 single reads.
         ((4096e6, scaling(391.0)), flash),
         ((4096e6, scaling(390.0)), "nothing"),
