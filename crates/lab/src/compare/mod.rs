@@ -8,6 +8,7 @@ mod brief;
 mod conditions;
 #[cfg(test)]
 mod drawn_tests;
+mod gate;
 pub mod live;
 mod matching;
 mod quantity;
@@ -28,6 +29,7 @@ pub use brief::Brief;
 
 pub(crate) use self::conditions::differences;
 pub use self::conditions::{Difference, group_by};
+pub use self::gate::{Gate, GateResult};
 use self::matching::{Match, match_quantities, primary_names};
 pub(crate) use self::quantity::{Quantity, quantities};
 pub use self::remarks::Remarks;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use lab::compare::Gate;
 use workload::units;
 
 use super::{StoreArgs, complete, parse_page};
@@ -100,6 +101,9 @@ pub struct CompareArgs {
     /// Compare runs that did unlike work; the conclusion begins with the difference
     #[arg(long)]
     pub anyway: bool,
+    /// For scripts: exit with 1 if a figure is slower than in A by more than this: slower=5%
+    #[arg(long, value_name = "CONDITION", value_parser = Gate::parse)]
+    pub fail_if: Option<Gate>,
     /// Show all quantities, including those without a claim
     #[arg(long)]
     pub all: bool,

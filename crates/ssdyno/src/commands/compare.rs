@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cli::CompareArgs;
 use crate::commands::runs::{load, open};
-use crate::failure::{Failure, IO, Result, USAGE};
+use crate::failure::{CHECK_FAILED, Failure, IO, Result, USAGE};
 use crate::{present, screen};
 
 /// The caveat of records that were not measured in alternation.
@@ -35,15 +35,34 @@ pub fn run(args: &CompareArgs) -> Result {
     }
     let comparisons = compare::compare(&sides, args.metric.as_deref())?;
     if args.json {
-        present::print(&present::json(&as_json(&sides, &comparisons, "confounded")?)?)?
+        present::print(&present::json(&as_json(args, &sides, &comparisons, "confounded")?)?)?
     } else {
         show(args, &view(args, &titles, &sides, &comparisons, CONFOUNDED))?
     }
     if comparisons.iter().all(|comparison| comparison.pairs.is_empty()) {
         Ok(ExitCode::from(USAGE))
     } else {
-        Ok(ExitCode::SUCCESS)
+        pass(args, &comparisons)
     }
+}
+
+/// The exit code of the gate, if there is one. Says what it concludes about each side.
+fn pass(args: &CompareArgs, comparisons: &[RunComparison]) -> Result {
+    let Some(gate) = args.fail_if else { return Ok(ExitCode::SUCCESS) };
+    let mut fails = false;
+    for (side, comparison) in comparisons.iter().enumerate() {
+        let result = gate.judge(&comparison.pairs);
+        if result.is_empty() {
+            let text =
+                format!("--fail-if cannot judge {}: no rate or time was tested", letter(side + 1));
+            return Err(
+                Failure::new(USAGE, text).advise("name the same method's runs of both sides")
+            );
+        }
+        screen::say(&result.sentence(&comparison.pairs, letter(side + 1)));
+        fails |= result.fails();
+    }
+    Ok(if fails { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS })
 }
 
 /// The sides with their titles, from the arguments or from a condition.
@@ -114,7 +133,12 @@ fn distinct(groups: &[Vec<Run>]) -> Result<()> {
     Ok(())
 }
 
-fn as_json(sides: &[Side], comparisons: &[RunComparison], order: &str) -> Result<Value> {
+fn as_json(
+    args: &CompareArgs,
+    sides: &[Side],
+    comparisons: &[RunComparison],
+    order: &str,
+) -> Result<Value> {
     let mut values = Vec::new();
     for (comparison, b) in comparisons.iter().zip(&sides[1..]) {
         let mut value = serde_json::to_value(comparison).map_err(|e| Failure::new(IO, e))?;
@@ -123,6 +147,9 @@ fn as_json(sides: &[Side], comparisons: &[RunComparison], order: &str) -> Result
         value["b"] = json!(b.runs.first().map(|run| &run.id));
         value["runs"] = json!({ "a": run_ids(a), "b": run_ids(b) });
         value["order"] = json!(order);
+        if let Some(gate) = args.fail_if {
+            value["gate"] = json!(gate.judge(&comparison.pairs));
+        }
         values.push(value);
     }
     Ok(if values.len() == 1 { values.remove(0) } else { json!({ "comparisons": values }) })

@@ -78,6 +78,27 @@ fn unlike_work_is_compared_only_if_asked() {
 }
 
 #[test]
+fn a_gate_ends_with_1_if_a_drive_is_slower_by_more_than_is_tolerated() {
+    let place = Place::new();
+    let drive = "sim:sd-150x?capacity=64MiB";
+    for overrides in ["", "&command.read_us=1500"] {
+        let target = format!("{drive}{overrides}");
+        let io = ["io", &target, "--rw", "randread", "--bs", "4k", "--ops", "400", "--quiet"];
+        place.ssdyno(&io).good();
+    }
+    let gate = |sides: [&str; 2], condition: &str| {
+        place.ssdyno(&["compare", sides[0], sides[1], "--fail-if", condition])
+    };
+    let slower = gate(["1", "2"], "slower=5%");
+    assert!(slower.err.contains("gate: fails, B is slower by more than 5%"), "{slower:?}");
+    assert_eq!(slower.code, 1, "{slower:?}");
+    assert!(gate(["2", "1"], "slower=5%").good().err.contains("gate: passes, none of"));
+    gate(["1", "2"], "faster=5%").refuses(2, "must be a tolerated loss, as in slower=5%");
+    let json = ["compare", "1", "2", "--fail-if", "slower=5%", "--json"];
+    assert_eq!(place.ssdyno(&json).json()["gate"]["slower"][0], "rand-read-4KiB-q1");
+}
+
+#[test]
 fn a_virtual_drive_is_a_side_of_a_comparison() {
     let place = Place::new();
     let run = ["run", "sim:sd-150x?capacity=64MiB", "--time", "5s", "--seed", "3", "--quiet"];

@@ -119,7 +119,7 @@ fn conclude(args: &CompareArgs, finished: Finished) -> Result {
     let pairs = sides[0].runs.len();
     let comparisons = [comparison];
     if args.json {
-        let mut value = as_json(&sides, &comparisons, "in turns")?;
+        let mut value = as_json(args, &sides, &comparisons, "in turns")?;
         value["pairs_of_runs"] = pairs.into();
         present::print(&present::json(&value)?)?;
     } else if pairs > 0 {
@@ -129,7 +129,7 @@ fn conclude(args: &CompareArgs, finished: Finished) -> Result {
     match (failure, ended) {
         (Some(failure), _) => Err(failure.into()),
         (None, Ended::Stopped) => Ok(ExitCode::from(INTERRUPTED)),
-        (None, Ended::Decided | Ended::Exhausted) => Ok(ExitCode::SUCCESS),
+        (None, Ended::Decided | Ended::Exhausted) => super::pass(args, &comparisons),
     }
 }
 
