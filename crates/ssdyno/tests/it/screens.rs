@@ -95,7 +95,7 @@ fn a_gate_ends_with_1_if_a_drive_is_slower_by_more_than_is_tolerated() {
     assert!(gate(["2", "1"], "slower=5%").good().err.contains("gate: passes, none of"));
     gate(["1", "2"], "faster=5%").refuses(2, "must be a tolerated loss, as in slower=5%");
     let json = ["compare", "1", "2", "--fail-if", "slower=5%", "--json"];
-    assert_eq!(place.ssdyno(&json).json()["gate"]["slower"][0], "rand-read-4KiB-q1");
+    assert_eq!(place.ssdyno(&json).json()["gate"]["slower"][0], "throughput");
 }
 
 #[test]
