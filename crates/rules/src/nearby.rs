@@ -3,8 +3,9 @@
 //! If reads are faster there, a cache of data or mapping tables covers the small area. If only
 //! writes are, and much faster, the drive keeps a few blocks open at a time, as cards and sticks
 //! do, and copies a block whenever a write falls outside them. Reads that take long anyway could hide
-//! the miss of a cache, though, and then tell nothing. Neither shows if the whole region fits. Where random writes cost a copy even within a block, those in order are faster, by more
-//! than a mapping unit explains.
+//! the miss of a cache, though, and then tell nothing. Neither shows if the whole region fits, nor do
+//! faster reads show a cache where new data are in slower flash. Where random writes cost a copy even
+//! within a block, those in order are faster, by more than a mapping unit explains.
 
 use record::{Order, Unit, VerdictKind};
 use workload::OpKind::{Read, Write};
@@ -48,6 +49,9 @@ pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
     let deep = |kind| grid.find(kind, Order::Random, 1, DEPTH);
     let (bytes, small) = (binary(NEAR_BYTES), binary(u64::from(grid.small()?)));
     if let Some(gain) = reads.filter(|gain| *gain >= NEAR_GAIN) {
+        if gain < NEAR_GAIN * slowdown_of_new_data(&grid) {
+            return None;
+        }
         let text = format!(
             "A cache of the drive (data or tables) holds {bytes}, but not the region: reads of \
              {small} are {gain:.1} times as fast within {bytes}."
@@ -99,9 +103,16 @@ pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
     }
 }
 
+/// How much longer a single read of data just written takes; 1 if it does not. Where new data are in
+/// slower flash, an area that has none of them is faster by as much, without a cache.
+fn slowdown_of_new_data(grid: &Grid<'_>) -> f64 {
+    let rates = grid.random(Read, 1, 1).zip(grid.just_written(1));
+    rates.map_or(1.0, |(usual, new)| (usual / new.iops()).max(1.0))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{near, random};
+    use super::super::testing::{named, near, random};
     use super::*;
 
     fn found(reads: [f64; 2], writes: [f64; 2]) -> Option<(VerdictKind, Vec<String>)> {
@@ -131,5 +142,17 @@ mod tests {
         // 4 us more a write could be two fetches of 2 us, which reads of 10 us would not show.
         assert_eq!(found([100e3, 100e3], [200e3, 1e6]), None, "a cache may be missed");
         assert_eq!(found([150e3, 150e3], [180e3, 1e6]).map(|found| found.0), open_kind);
+    }
+
+    #[test]
+    fn an_area_without_new_data_in_slower_flash_is_no_cache() {
+        let found = |new_rate: f64, near_rate: f64| {
+            let new = named("rand-read-just-written-4KiB-q1", random(Read, 1, 1, new_rate));
+            let reads = [random(Read, 1, 1, 10e3), random(Read, 1, DEPTH, 50e3)];
+            let seen = [&reads[..], &[new, near(Read, near_rate), near(Write, 9e3)]].concat();
+            nearby(&[&seen[..], &[random(Write, 1, DEPTH, 9e3)]].concat()).is_some()
+        };
+        assert!(found(10e3, 63e3) && found(20e3, 63e3));
+        assert!(!found(5e3, 124e3) && found(5e3, 126e3));
     }
 }
