@@ -101,22 +101,22 @@ impl GateResult {
         self.slower.is_empty() && self.open.is_empty() && self.tolerated == 0
     }
 
-    /// The conclusion in one line about the side with this letter.
-    pub fn sentence(&self, pairs: &[Pair], letter: char) -> String {
+    /// The conclusion in one line about the side with this name.
+    pub fn sentence(&self, pairs: &[Pair], name: &str) -> String {
         let limit = format!("more than {}%", (1000.0 * self.tolerated_loss).round() / 10.0);
         let judged = self.slower.len() + self.open.len() + self.tolerated;
         if self.fails() {
             let figures =
-                self.slower.iter().filter_map(|name| pairs.iter().find(|p| p.name == *name));
+                self.slower.iter().filter_map(|figure| pairs.iter().find(|p| p.name == *figure));
             let figures: Vec<String> = figures.map(described).collect();
-            return format!("gate: fails, {letter} is slower by {limit} at {}", figures.join("; "));
+            return format!("gate: fails, {name} is slower by {limit} at {}", figures.join("; "));
         }
         let open = match self.open.len() {
             0 => String::new(),
             open => format!("; {open} may be: more runs would tell"),
         };
         format!(
-            "gate: passes, none of {judged} figures of {letter} is shown to be slower by {limit}{open}"
+            "gate: passes, none of {judged} figures of {name} is shown to be slower by {limit}{open}"
         )
     }
 }
@@ -125,7 +125,7 @@ impl GateResult {
 fn described(pair: &Pair) -> String {
     let interval = pair.low.zip(pair.high).map(|(low, high)| super::interval([low, high]));
     let interval = interval.filter(|words| !words.is_empty());
-    let ratio = pair.ratio.map_or_else(String::new, super::percent);
+    let ratio = pair.ratio.map_or_else(String::new, super::in_times);
     match interval {
         Some(interval) => format!("{}: {ratio} ({interval})", pair.label),
         None => format!("{}: {ratio}", pair.label),
@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn the_sentence_gives_the_interval_behind_a_failure() {
         let gate = Gate::parse("slower=5%").expect("a gate");
-        let sentence = |pairs: &[Pair]| gate.judge(pairs).sentence(pairs, 'B');
+        let sentence = |pairs: &[Pair]| gate.judge(pairs).sentence(pairs, "B");
         assert_eq!(
             sentence(&[pair(Unit::Iops, [0.88, 0.92])]),
-            "gate: fails, B is slower by more than 5% at random 4 KiB reads at depth 32: -10.0% \
-             (-12.0% to -8.0%)"
+            "gate: fails, B is slower by more than 5% at random 4 KiB reads at depth 32: 0.900 times \
+             (0.880 to 0.920 times)"
         );
         assert_eq!(
             sentence(&[pair(Unit::Iops, [0.88, 0.99]), pair(Unit::Iops, [0.98, 0.99])]),

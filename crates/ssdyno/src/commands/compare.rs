@@ -42,24 +42,23 @@ pub fn run(args: &CompareArgs) -> Result {
     if comparisons.iter().all(|comparison| comparison.pairs.is_empty()) {
         Ok(ExitCode::from(USAGE))
     } else {
-        pass(args, &comparisons)
+        pass(args, &sides, &comparisons)
     }
 }
 
 /// The exit code of the gate, if there is one. Says what it concludes about each side.
-fn pass(args: &CompareArgs, comparisons: &[RunComparison]) -> Result {
+fn pass(args: &CompareArgs, sides: &[Side], comparisons: &[RunComparison]) -> Result {
     let Some(gate) = args.fail_if else { return Ok(ExitCode::SUCCESS) };
+    let names = compare::names_of(sides);
     let mut fails = false;
-    for (side, comparison) in comparisons.iter().enumerate() {
+    for (name, comparison) in names[1..].iter().zip(comparisons) {
         let result = gate.judge(&comparison.pairs);
         if result.is_empty() {
-            let text =
-                format!("--fail-if cannot judge {}: no rate or time was tested", letter(side + 1));
-            return Err(
-                Failure::new(USAGE, text).advise("name the same method's runs of both sides")
-            );
+            let text = format!("--fail-if cannot judge {name}: no rate or time was tested");
+            let advice = "name runs of one method on both sides";
+            return Err(Failure::new(USAGE, text).advise(advice));
         }
-        screen::say(&result.sentence(&comparison.pairs, letter(side + 1)));
+        screen::say(&result.sentence(&comparison.pairs, name));
         fails |= result.fails();
     }
     Ok(if fails { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS })

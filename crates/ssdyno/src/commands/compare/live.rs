@@ -129,7 +129,7 @@ fn conclude(args: &CompareArgs, finished: Finished) -> Result {
     match (failure, ended) {
         (Some(failure), _) => Err(failure.into()),
         (None, Ended::Stopped) => Ok(ExitCode::from(INTERRUPTED)),
-        (None, Ended::Decided | Ended::Exhausted) => super::pass(args, &comparisons),
+        (None, Ended::Decided | Ended::Exhausted) => super::pass(args, &sides, &comparisons),
     }
 }
 
