@@ -38,6 +38,10 @@ pub struct Completion {
     /// Time at which the host sees it, in nanoseconds of virtual time.
     pub done_ns: u64,
     pub status: CommandStatus,
+    /// Part of its time: what the links added after or before the data were in the drive.
+    pub link_ns: u64,
+    /// Part of its time: that of the host, including copies.
+    pub host_ns: u64,
 }
 
 #[derive(Debug)]
@@ -155,9 +159,11 @@ impl Drive {
         self.heat.pass(now, self.media.traffic());
         if !self.is_valid(op) {
             let done_ns = now + self.costs.latency + self.costs.host;
-            return Completion { done_ns, status: CommandStatus::Invalid };
+            let status = CommandStatus::Invalid;
+            return Completion { done_ns, status, link_ns: 0, host_ns: self.costs.host };
         }
         let (start, place) = self.links.enter(now);
+        let link_before = self.links.added_ns();
         let (done_ns, status) = match op.kind {
             OpKind::Read => (self.read(start, &self.alias.seen_by_memory(op)), CommandStatus::Ok),
             OpKind::Write => self.written(start, op),
@@ -173,9 +179,12 @@ impl Drive {
         self.links.leave(place, done_ns);
         self.busy_until = self.busy_until.max(done_ns);
         self.awake_until = done_ns + self.costs.sleep_after;
+        let host_ns = self.costs.on_host(op);
         Completion {
-            done_ns: self.media.vary.seen_by_host(done_ns + self.costs.on_host(op)),
+            done_ns: self.media.vary.seen_by_host(done_ns + host_ns),
             status,
+            link_ns: self.links.added_ns() - link_before,
+            host_ns,
         }
     }
 

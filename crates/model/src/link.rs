@@ -36,6 +36,8 @@ pub struct Links {
     links: Vec<Link>,
     /// Time at which each queue slot becomes free. Empty if outstanding commands are not limited.
     places: Vec<u64>,
+    /// Time that transfers added to that of the drive so far, nanoseconds.
+    added_ns: u64,
 }
 
 /// Returns the payload ceiling of a bus in bytes per second, whether it is full duplex, and the
@@ -130,7 +132,7 @@ impl Links {
             });
             depth = if depth == 0 || places == 0 { depth.max(places) } else { depth.min(places) };
         }
-        Links { links, places: vec![0; depth as usize] }
+        Links { links, places: vec![0; depth as usize], added_ns: 0 }
     }
 
     /// Returns the time at which a command that arrives at `at` gets a queue slot, and the slot.
@@ -160,7 +162,14 @@ impl Links {
             end = end.max(begin + time);
             advance(free, begin + time);
         }
+        self.added_ns += end - last;
         end
+    }
+
+    /// Time that all transfers so far added after their last byte was available, nanoseconds.
+    #[inline]
+    pub fn added_ns(&self) -> u64 {
+        self.added_ns
     }
 
     /// Transfer time of `bytes` on the slowest link when all are idle.
@@ -237,7 +246,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "runs from 500 back to 499")]
     fn the_time_of_a_queue_slot_never_runs_backwards() {
-        let mut links = Links { links: Vec::new(), places: vec![0] };
+        let mut links = Links { links: Vec::new(), places: vec![0], added_ns: 0 };
         [500, 500, 499].into_iter().for_each(|done| links.leave(0, done));
     }
 }

@@ -198,6 +198,15 @@ fn statistic(statistic: Statistic) -> String {
         Statistic::CpuPerIo => "processor time per I/O".into(),
         Statistic::LateOps => "late operations".into(),
         Statistic::Ram => "on the RAM disc".into(),
+        Statistic::TimeTotal => "time that is split".into(),
+        Statistic::TimeHeld => "time before the block layer".into(),
+        Statistic::TimeQueue => "time in the block layer".into(),
+        Statistic::TimeDrive => "time in the drive".into(),
+        Statistic::TimeLink => "time on the link".into(),
+        Statistic::TimeCompletion => "time from completion until seen".into(),
+        Statistic::TimeWaiting => "time waiting for a processor".into(),
+        Statistic::TimeHost => "processor time of this host".into(),
+        Statistic::TimeUnexplained => "time not explained".into(),
         _ => statistic.name().replace(['-', '_'], " "),
     }
 }

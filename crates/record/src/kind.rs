@@ -251,6 +251,8 @@ kinds! {
         RestCut = "rest-cut" => "the rest was too short",
         /// The writes fit the write cache of most drives: they do not show a sustained rate.
         InsideCache = "inside-cache" => "the writes fit the cache",
+        /// The rate changed within a workload: its mean is of neither level.
+        RateChanged = "rate-changed" => "the mean is of neither rate",
         /// Written content was not read back.
         ContentLost = "content-lost" => "content was lost",
         /// Some zones could not be read.
@@ -333,6 +335,8 @@ kinds! {
         Cpu = "CPU",
         /// The processor is not the limit.
         CpuFree = "CPU FREE",
+        /// Threads waited for a processor: other work ran there.
+        CpuShared = "CPU SHARED",
         /// A control group's quota kept threads off the processor.
         CpuQuota = "CPU QUOTA",
         /// A control group limits the I/O.
@@ -358,8 +362,12 @@ kinds! {
         PowerState = "POWER STATE",
         /// The drive is worn or reports errors, and retries reads.
         Wear = "WEAR",
-        /// The drive was idle much of the time: the software above it is the limit.
+        /// Time passes before the block layer has a request: in the file system and the kernel.
         FileSystem = "FILE SYSTEM",
+        /// Requests wait in the block layer's queue for its scheduler.
+        BlockQueue = "BLOCK QUEUE",
+        /// Time passes after the drive has completed a request, until the thread sees it.
+        Completion = "COMPLETION",
         /// The drive slowed down because of heat, or approached its warning temperature.
         Heat = "HEAT",
         /// Temperature did not slow the drive down.

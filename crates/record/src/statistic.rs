@@ -59,6 +59,26 @@ statistics! {
     /// Bytes whose content was checked.
     VerifiedBytes = "verified_bytes",
 
+    // Where the time of an operation goes, means per operation.
+    /// The service time that is split into parts.
+    TimeTotal = "time-total",
+    /// From the call until the block layer has the request.
+    TimeHeld = "time-held",
+    /// In the block layer, until the request is issued to the drive.
+    TimeQueue = "time-queue",
+    /// In the drive.
+    TimeDrive = "time-drive",
+    /// Added by the link.
+    TimeLink = "time-link",
+    /// From the completion by the drive until it is seen.
+    TimeCompletion = "time-completion",
+    /// Waiting for a processor.
+    TimeWaiting = "time-waiting",
+    /// Processor time of this host.
+    TimeHost = "time-host",
+    /// In none of the parts.
+    TimeUnexplained = "time-unexplained",
+
     // Comparisons and references.
     /// Ratio to the reference.
     Ratio = "ratio",

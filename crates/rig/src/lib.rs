@@ -21,6 +21,7 @@ mod limits;
 mod measurement;
 mod rates;
 mod result;
+mod split;
 mod stall;
 
 pub use blocks::{BlockDone, BlockRequest, BlockWay, Blocks};
@@ -36,10 +37,11 @@ pub use issue::{
 pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits};
 pub use limits::{Bus, GroupLimits, Limits};
 pub use measurement::{
-    DeviceTraffic, KindStats, Measurement, StopReason, SubmissionTimes, Temperature,
+    DeviceTraffic, KindStats, Measurement, StopReason, SubmissionTimes, Temperature, ThreadLoad,
 };
 pub use rates::{DirectionRates, Rates};
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
+pub use split::{SplitPart, TimeSplit};
 pub use stall::STALL_NS_MIN;
 
 use std::fmt;

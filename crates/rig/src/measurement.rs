@@ -3,7 +3,7 @@
 use record::{Finding, Histogram, IoErrors, LatencyKind, Series, Statistic};
 use workload::OpKind;
 
-use crate::BackendKind;
+use crate::{BackendKind, TimeSplit};
 
 /// Counts and latencies of one op kind.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +20,8 @@ pub struct KindStats {
     /// The two parts of the service time, if the issue times submissions
     /// ([`crate::Issue::times_submission`]).
     pub submission: Option<SubmissionTimes>,
+    /// Where the service time went, if that is known.
+    pub split: Option<TimeSplit>,
 }
 
 /// The parts of the service time, nanoseconds.
@@ -46,6 +48,9 @@ impl KindStats {
             let sum = self.submission.get_or_insert_default();
             sum.call.merge(&times.call);
             sum.rest.merge(&times.rest);
+        }
+        if let Some(split) = &other.split {
+            self.split.get_or_insert_default().add(split);
         }
     }
 
@@ -80,6 +85,25 @@ impl DeviceTraffic {
     /// includes reads of a loop device whose file is in memory.
     pub fn fetched_bytes(&self) -> u64 {
         self.own_read_bytes.map_or(self.read_bytes, |own| own.min(self.read_bytes))
+    }
+}
+
+/// How one thread spent its time, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadLoad {
+    /// Its whole time.
+    pub wall_ns: u64,
+    /// Time on a processor.
+    pub cpu_ns: u64,
+    /// Time in which it could have run but waited for a processor; 0 if the kernel does not count
+    /// it.
+    pub waiting_ns: u64,
+}
+
+impl ThreadLoad {
+    /// The share of its time in which it ran or waited for a processor, 0 to 1.
+    pub fn busy(&self) -> f64 {
+        (self.cpu_ns + self.waiting_ns) as f64 / self.wall_ns.max(1) as f64
     }
 }
 
@@ -127,6 +151,8 @@ pub struct Measurement {
     pub late_ops: u64,
     /// Processor time of the issuing threads, nanoseconds.
     pub cpu_ns: u64,
+    /// The issuing thread that ran or waited for a processor most.
+    pub busiest: ThreadLoad,
     /// Time that a control group's quota kept threads off the processor, nanoseconds.
     pub throttled_ns: u64,
     /// Mean number of operations submitted per system call.

@@ -79,6 +79,9 @@ pub struct ThreadUsage {
     pub user_ns: u64,
     /// Processor time in the kernel, nanoseconds.
     pub system_ns: u64,
+    /// Time in which it could have run but waited for a processor, nanoseconds; 0 if the kernel
+    /// does not count it.
+    pub waiting_ns: u64,
     /// Context switches, voluntary and involuntary.
     pub switches: u64,
     /// Page faults that needed I/O.
@@ -92,6 +95,7 @@ impl ThreadUsage {
     pub fn add(&mut self, other: ThreadUsage) {
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
+        self.waiting_ns += other.waiting_ns;
         self.switches += other.switches;
         self.major_faults += other.major_faults;
         self.minor_faults += other.minor_faults;
@@ -102,6 +106,7 @@ impl ThreadUsage {
         ThreadUsage {
             user_ns: self.user_ns.saturating_sub(before.user_ns),
             system_ns: self.system_ns.saturating_sub(before.system_ns),
+            waiting_ns: self.waiting_ns.saturating_sub(before.waiting_ns),
             switches: self.switches.saturating_sub(before.switches),
             major_faults: self.major_faults.saturating_sub(before.major_faults),
             minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
