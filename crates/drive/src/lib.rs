@@ -61,4 +61,4 @@ pub use query::health;
 pub use response::nvme::{formatted as nvme_formatted, reported as nvme_health};
 pub use room::{kept_free, room};
 pub use target::plan_open;
-pub use watch::{Sample, Watch};
+pub use watch::{Requests, Sample, Watch};

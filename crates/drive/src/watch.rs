@@ -16,6 +16,30 @@ use crate::sensor;
 /// on SATA.
 const TEMPERATURE_EVERY: Duration = Duration::from_secs(1);
 
+/// Completed requests of one direction. A device whose statistics are off (`queue/iostats`) counts
+/// none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    /// Their number.
+    pub count: u64,
+    /// Their times from the request of the block layer to its completion, milliseconds.
+    pub time_ms: u64,
+}
+
+impl Requests {
+    /// Requests since an earlier reading.
+    pub fn since(self, before: Requests) -> Requests {
+        Requests {
+            count: self.count.saturating_sub(before.count),
+            time_ms: self.time_ms.saturating_sub(before.time_ms),
+        }
+    }
+
+    fn and(self, other: Requests) -> Requests {
+        Requests { count: self.count + other.count, time_ms: self.time_ms + other.time_ms }
+    }
+}
+
 /// Counters since the device appeared, summed over the watched devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
@@ -33,6 +57,8 @@ pub struct Sample {
     pub weighted_ms: u64,
     /// Requests in the device now.
     pub in_flight: u64,
+    /// Reads and writes.
+    pub requests: [Requests; 2],
     /// Temperature of the first device with a sensor, degrees Celsius, at most one second old.
     pub temperature_c: Option<f64>,
 }
@@ -41,6 +67,8 @@ pub struct Sample {
 #[derive(Debug, Default)]
 pub struct Watch {
     counters: Vec<File>,
+    /// Device number, if it is one device.
+    disk: Option<(u32, u32)>,
     sensor: Option<File>,
     temperature: Option<(Instant, Option<f64>)>,
 }
@@ -53,6 +81,10 @@ impl Watch {
                 .iter()
                 .filter_map(|disk| File::open(disk.dir.join("stat")).ok())
                 .collect(),
+            disk: match disks {
+                [disk] => disk.number().map(|number| (number.major, number.minor)),
+                _ => None,
+            },
             sensor: disks.iter().find_map(sensor::find).and_then(|s| File::open(s.input).ok()),
             temperature: None,
         }
@@ -61,6 +93,11 @@ impl Watch {
     /// A watch on no devices, for targets without a drive.
     pub fn nothing() -> Watch {
         Watch::default()
+    }
+
+    /// The device number, if one device is watched.
+    pub fn disk(&self) -> Option<(u32, u32)> {
+        self.disk
     }
 
     /// The current counters; `None` if no device is watched or one of them is gone.
@@ -103,6 +140,7 @@ impl Sample {
             busy_ms: self.busy_ms + other.busy_ms,
             weighted_ms: self.weighted_ms + other.weighted_ms,
             in_flight: self.in_flight + other.in_flight,
+            requests: [0, 1].map(|side| self.requests[side].and(other.requests[side])),
             temperature_c: None,
         }
     }
@@ -124,6 +162,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<Sample> {
         busy_ms: fields[9],
         weighted_ms: fields[10],
         in_flight: fields[8],
+        requests: [0, 4].map(|side| Requests { count: fields[side], time_ms: fields[side + 3] }),
         temperature_c: None,
     })
 }
@@ -141,6 +180,8 @@ mod tests {
         assert_eq!(sample.written_bytes, 3_696_360 * 512);
         assert_eq!(sample.discarded_bytes, 789_816 * 512);
         assert_eq!((sample.busy_ms, sample.weighted_ms, sample.in_flight), (10_096, 30_524, 3));
+        let requests = [(41_119, 24_798), (19_378, 3230)];
+        assert_eq!(sample.requests, requests.map(|(count, time_ms)| Requests { count, time_ms }));
         assert_eq!(parse(b"1 2 3 4 5 6 7 8 9 10 11").map(|s| s.discarded_bytes), Some(0));
         assert_eq!(parse(b"1 2 3"), None);
     }

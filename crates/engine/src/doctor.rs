@@ -7,6 +7,7 @@ use workload::{Caching, OpKind, Pacing, Workload};
 
 use crate::sampler::Observations;
 use crate::standstill::Standstills;
+use crate::traced::{OtherProcess, Traced};
 
 /// Application bytes below which device bytes prove nothing, because read-ahead and other traffic
 /// have the same order of magnitude.
@@ -30,6 +31,10 @@ const TOO_SHORT_NS: u64 = 10_000_000;
 
 /// The shortest stall, as a multiple of the 99th percentile of the service time.
 const STALL_TAILS_MIN: u64 = 10;
+
+/// Other users that are named: at most this many, each with at least this percentage of the bytes.
+const OTHERS_NAMED: usize = 3;
+const OTHER_SHARE_MIN: f64 = 1.0;
 
 /// The data to examine.
 pub(crate) struct Case<'a> {
@@ -339,8 +344,9 @@ fn others(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "the drive moved {:.1} times the measured bytes: something else also uses it",
-        device_bytes as f64 / job_bytes as f64
+        "the drive moved {:.1} times the measured bytes: {}",
+        device_bytes as f64 / job_bytes as f64,
+        other_users(case.observations.traced.as_ref(), device_bytes)
     );
     let evidence = Evidence::new(
         "device bytes / own bytes",
@@ -349,6 +355,20 @@ fn others(case: &Case<'_>) -> Option<Finding> {
     );
     let finding = Finding::new(FindingKind::SharedDrive, Level::Warn, text).with(evidence);
     Some(finding.advise("measure again while no other program uses the drive"))
+}
+
+/// Who else uses the drive, by name if the kernel's trace knows, with their shares of its bytes.
+fn other_users(traced: Option<&Traced>, device_bytes: u64) -> String {
+    let mut others: Vec<&OtherProcess> = traced.map_or(Vec::new(), |t| t.others.iter().collect());
+    others.sort_by_key(|other| std::cmp::Reverse(other.bytes));
+    let share = |other: &OtherProcess| 100.0 * other.bytes as f64 / device_bytes.max(1) as f64;
+    let named = others.iter().filter(|other| share(other) >= OTHER_SHARE_MIN).take(OTHERS_NAMED);
+    let named: Vec<String> =
+        named.map(|other| format!("{} ({:.0}% of its bytes)", other.name, share(other))).collect();
+    if named.is_empty() {
+        return "something else also uses it".into();
+    }
+    format!("also used by {}", named.join(", "))
 }
 
 #[cfg(test)]
@@ -376,6 +396,16 @@ mod tests {
             observations: &Observations::from_job(end, [const { None }; 4]),
             written_share: None,
         })
+    }
+
+    #[test]
+    fn other_users_are_named_by_their_bytes() {
+        let other = |name: &str, bytes| OtherProcess { name: name.into(), requests: 1, bytes };
+        let others = vec![other("cc1", 20), other("jbd2/sda1-8", 300), other("sh", 9)];
+        let traced = Traced { others, ..Traced::default() };
+        let words = other_users(Some(&traced), 1000);
+        assert_eq!(words, "also used by jbd2/sda1-8 (30% of its bytes), cc1 (2% of its bytes)");
+        assert_eq!(other_users(None, 1000), "something else also uses it");
     }
 
     #[test]

@@ -59,11 +59,13 @@ mod recorder;
 mod release;
 mod sampler;
 mod simulator;
+mod split;
 mod standstill;
 mod summary;
 mod sys;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere/time.rs")]
 mod time;
+mod traced;
 mod verify;
 #[cfg(target_os = "linux")]
 mod vigil;

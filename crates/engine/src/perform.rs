@@ -16,6 +16,7 @@ use crate::patience::Pulse;
 use crate::performance::{Description, Results};
 use crate::recorder::ReportSender;
 use crate::sampler::{Sampler, Subject, Workers};
+use crate::sys::bpf::Tracer;
 
 /// Maximum reports queued for the sampler. A thread that reports faster than the sampler reads has
 /// to wait.
@@ -27,6 +28,8 @@ pub(crate) struct Performer<'a> {
     pub info: &'a TargetInfo,
     /// The device whose counters are sampled, if any.
     pub watch: Option<&'a dyn Device>,
+    /// The kernel's trace of this process's requests, if there is one.
+    pub tracer: Option<&'a Tracer>,
     pub observer: &'a mut dyn Observer,
     pub intervals: Option<&'a mut (dyn IntervalObserver + 'a)>,
     /// Whether to bind every lane to a processor.
@@ -70,7 +73,14 @@ impl Performer<'_> {
         let context =
             LaneContext { interval_ns, halt: &halt, sender, pulse, borrowed: self.borrowed };
         let launch = Launch { clock, routes, pin: self.pin };
-        let observations = launch.run(lanes, context, |origin| sampler.watch(origin, &reports))?;
+        let traced_before = self.tracer.map(Tracer::read);
+        let mut observations =
+            launch.run(lanes, context, |origin| sampler.watch(origin, &reports))?;
+        observations.traced = self
+            .tracer
+            .map(Tracer::read)
+            .zip(traced_before.as_ref())
+            .map(|(traced, before)| traced.since(before));
         let cut = if observations.too_hot {
             Some(Cut::Heat)
         } else if observations.silent {

@@ -7,6 +7,7 @@ use workload::Workload;
 use crate::doctor::{self, Case};
 use crate::recorder::JobEnd;
 use crate::sampler::Observations;
+use crate::split;
 use crate::summary::summarise;
 
 /// The name of a performance: the given one, or that of its first job.
@@ -39,8 +40,15 @@ impl Results<'_> {
     pub(crate) fn assemble(&self, mut observations: Observations) -> Performance {
         let series = std::mem::take(&mut observations.series);
         let whole = self.whole(&observations, series);
-        let jobs =
+        let mut jobs =
             if observations.by_job.is_empty() { Vec::new() } else { self.by_job(observations) };
+        if let [job] = &mut jobs[..] {
+            // The counts of the drive are those of the only job.
+            for (kind, divided) in job.seen.kinds.iter_mut().zip(&whole.kinds) {
+                let split = divided.as_ref().and_then(|stats| stats.split);
+                kind.iter_mut().for_each(|stats| stats.split = split);
+            }
+        }
         Performance { jobs, whole }
     }
 
@@ -55,6 +63,9 @@ impl Results<'_> {
         let jobs = self.workers.len().max(deepest.jobs as usize) as u32;
         let workload = Workload { name: self.name.to_string(), jobs, ..deepest.clone() };
         let mut whole = summarise(&workload, observations, description.backend, description.direct);
+        if description.backend.is_some() && !self.info.ram {
+            split::divide(&workload, observations, &mut whole);
+        }
         whole.series = series;
         let shares = self.descriptions.iter().filter_map(|d| d.written_share);
         whole.findings = doctor::examine(&Case {

@@ -11,7 +11,7 @@
 use std::sync::mpsc::{Sender, SyncSender};
 
 use record::IoErrors;
-use rig::{Dump, Job, KindStats, Kinds, Logged, ThreadUsage};
+use rig::{Dump, Job, KindStats, Kinds, Logged, ThreadUsage, TimeSplit};
 use workload::{Op, OpKind};
 
 use crate::counts::Counts;
@@ -255,6 +255,13 @@ impl Recorder {
             response.record(response_ns);
         }
         tally.add(service_ns)
+    }
+
+    /// Counts where a service time went.
+    #[inline]
+    pub(crate) fn count_split(&mut self, kind: OpKind, service_ns: u64, parts: &TimeSplit) {
+        let split = self.kinds[kind as usize].stats.split.get_or_insert_default();
+        split.add(&parts.of_one(service_ns));
     }
 
     /// Counts the parts of a service time, beside the time itself.

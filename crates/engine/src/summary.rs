@@ -1,9 +1,10 @@
 //! Converts the results of workers and sampler into a measurement.
 
 use record::{Finding, IoErrors};
-use rig::{BackendKind, Measurement, StopReason};
+use rig::{BackendKind, Measurement, StopReason, ThreadLoad};
 use workload::Workload;
 
+use crate::recorder::JobEnd;
 use crate::sampler::Observations;
 
 /// Maximum addresses kept per kind of error.
@@ -39,6 +40,7 @@ pub(crate) fn summarise(
         effective_depth: in_flight as f64 / elapsed_ns.max(1) as f64,
         late_ops: ends.iter().map(|e| e.late).sum(),
         cpu_ns: ends.iter().map(|e| e.cpu_ns()).sum(),
+        busiest: busiest(ends),
         throttled_ns: observations.throttled_ns,
         batch_mean: issued as f64 / calls.max(1) as f64,
         device: observations.device,
@@ -50,6 +52,16 @@ pub(crate) fn summarise(
         errors: merge_errors(observations),
         stop,
     }
+}
+
+/// The thread that ran or waited for a processor for the largest share of its time.
+fn busiest(ends: &[JobEnd]) -> ThreadLoad {
+    let loads = ends.iter().map(|end| ThreadLoad {
+        wall_ns: end.end_ns.saturating_sub(end.begin_ns),
+        cpu_ns: end.cpu_ns(),
+        waiting_ns: end.usage.waiting_ns,
+    });
+    loads.max_by(|a, b| a.busy().total_cmp(&b.busy())).unwrap_or_default()
 }
 
 /// Errors of all jobs, one entry per op and kind.

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use rig::TimeSplit;
 use workload::Op;
 
 use super::Files;
@@ -45,6 +46,10 @@ impl<B: Backend> Backend for SubmitApart<B> {
 
     fn priority(&self, slot: u32) -> u16 {
         self.inner.priority(slot)
+    }
+
+    fn split(&self, slot: u32) -> TimeSplit {
+        self.inner.split(slot)
     }
 
     fn submitted(&self, slot: u32) -> Option<u64> {

@@ -46,6 +46,7 @@ pub(crate) use {
 
 use std::io;
 
+use rig::TimeSplit;
 use workload::Op;
 
 /// A finished operation.
@@ -119,6 +120,11 @@ pub(crate) trait Backend {
     /// The time at which the operation of a slot had been submitted, if that is timed.
     fn submitted(&self, _slot: u32) -> Option<u64> {
         None
+    }
+
+    /// Where the time of the completed operation of a slot went, on a virtual drive.
+    fn split(&self, _slot: u32) -> TimeSplit {
+        TimeSplit::default()
     }
 
     /// The virtual time at which a turn with this wait would return; `None`: immediately.

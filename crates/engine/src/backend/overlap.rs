@@ -5,6 +5,7 @@
 
 use std::io;
 
+use rig::TimeSplit;
 use workload::{Op, OpKind};
 
 use super::Files;
@@ -60,6 +61,10 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
 
     fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
         self.inner.buffer(slot, bytes)
+    }
+
+    fn split(&self, slot: u32) -> TimeSplit {
+        self.inner.split(slot)
     }
 
     fn priority(&self, slot: u32) -> u16 {

@@ -10,8 +10,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::io;
 
-use model::{CommandStatus, Drive};
-use rig::errno;
+use model::{CommandStatus, Completion as Command, Drive};
+use rig::{SplitPart, TimeSplit, errno};
 use workload::{Calls, Op, OpKind, Workload};
 
 use super::{Backend, Completion, Wait};
@@ -40,6 +40,8 @@ pub(crate) struct Sim<'d> {
     drive: &'d RefCell<&'d mut Drive>,
     files: &'d FileMap,
     now: u64,
+    /// The split of the operation of each slot, when it completes at once.
+    splits: Vec<TimeSplit>,
     /// Completion time, slot and result of operations in flight, earliest first.
     in_flight: BinaryHeap<Reverse<(u64, u32, i64)>>,
     /// Slots of writes whose flush is not submitted yet, if writes are durable when they complete.
@@ -66,8 +68,9 @@ impl<'d> Sim<'d> {
         };
         let stored_share = drive.borrow().stored_share(&workload.content);
         let in_flight = BinaryHeap::new();
-        let unflushed = None;
-        Sim { drive, files, now, in_flight, unflushed, byte_ns, unread_bytes: 0, stored_share }
+        let (unflushed, splits) = (None, Vec::new());
+        let unread_bytes = 0;
+        Sim { drive, files, now, splits, in_flight, unflushed, byte_ns, unread_bytes, stored_share }
     }
 
     /// Makes every write durable when it completes: a flush follows it, as in the kernel for
@@ -82,9 +85,11 @@ impl<'d> Sim<'d> {
         if !waits || result < 0 {
             return false;
         }
-        let (done_ns, flushed) = self.submit(Op::FLUSH);
+        let (flush, flushed) = self.submit(Op::FLUSH);
         let result = if flushed < 0 { flushed } else { result };
-        self.in_flight.push(Reverse((done_ns, slot, result)));
+        let split = self.split_of(&flush);
+        self.splits[slot as usize].add(&split);
+        self.in_flight.push(Reverse((flush.done_ns, slot, result)));
         true
     }
 
@@ -96,8 +101,17 @@ impl<'d> Sim<'d> {
         Some(*times.select_nth_unstable(last).1)
     }
 
+    /// Where the time of a command issued now goes.
     #[inline]
-    fn submit(&mut self, op: Op) -> (u64, i64) {
+    fn split_of(&self, command: &Command) -> TimeSplit {
+        let Command { done_ns, link_ns, host_ns, .. } = *command;
+        let drive_ns = done_ns.saturating_sub(self.now + link_ns + host_ns);
+        let split = TimeSplit::default().with(SplitPart::Drive, drive_ns);
+        split.with(SplitPart::Link, link_ns).with(SplitPart::Host, host_ns)
+    }
+
+    #[inline]
+    fn submit(&mut self, op: Op) -> (Command, i64) {
         let located = Op { offset: self.files.locate(op.offset), ..op };
         let mut drive = self.drive.borrow_mut();
         if op.kind == OpKind::Write {
@@ -109,7 +123,7 @@ impl<'d> Sim<'d> {
             CommandStatus::Invalid => -i64::from(errno::EINVAL),
             CommandStatus::ReadOnly => -i64::from(errno::EROFS),
         };
-        (completion.done_ns, result)
+        (completion, result)
     }
 }
 
@@ -122,6 +136,11 @@ impl Backend for Sim<'_> {
     #[inline]
     fn now(&self) -> u64 {
         self.now
+    }
+
+    #[inline]
+    fn split(&self, slot: u32) -> TimeSplit {
+        self.splits.get(slot as usize).copied().unwrap_or_default()
     }
 
     fn temperature(&mut self) -> Option<f64> {
@@ -147,8 +166,13 @@ impl Backend for Sim<'_> {
         if let Some(slots) = self.unflushed.as_mut().filter(|_| op.kind == OpKind::Write) {
             slots.insert(slot);
         }
-        let (done_ns, result) = self.submit(op);
-        self.in_flight.push(Reverse((done_ns, slot, result)));
+        let (command, result) = self.submit(op);
+        let index = slot as usize;
+        if self.splits.len() <= index {
+            self.splits.resize(index + 1, TimeSplit::default());
+        }
+        self.splits[index] = self.split_of(&command);
+        self.in_flight.push(Reverse((command.done_ns, slot, result)));
     }
 
     #[inline]
@@ -188,8 +212,8 @@ impl Backend for Sim<'_> {
     }
 
     fn sync(&mut self, address: u64) -> io::Result<()> {
-        let (done_ns, _) = self.submit(Op { offset: address, ..Op::FLUSH });
-        self.now = self.now.max(done_ns);
+        let (command, _) = self.submit(Op { offset: address, ..Op::FLUSH });
+        self.now = self.now.max(command.done_ns);
         Ok(())
     }
 }
@@ -223,6 +247,34 @@ mod tests {
     fn a_durable_write_takes_the_time_of_its_flush_and_completes_once() {
         let (cached, durable) = (write_ns(false), write_ns(true));
         assert!(durable > 5 * cached, "{durable} ns, without a flush {cached} ns");
+    }
+
+    #[test]
+    fn the_split_of_a_command_is_its_time() {
+        for (preset, host_us) in [("samsung-980-pro-1t", 7.0), ("sd-150x", 300.0)] {
+            let mut spec = DriveSpec::preset(preset).expect("a preset");
+            spec.host.command_us = model::Figure::guess(host_us);
+            let mut drive = Drive::new(&spec, 1);
+            let drive = RefCell::new(&mut drive);
+            let region = Region { start: 0, bytes: 1 << 20 };
+            let workload = Workload::new("r", Pattern::Sequential, Mix::READ, 4096, region);
+            let files = FileMap::default();
+            let mut sim = Sim::new(&drive, 0, &workload, &files);
+            let (mut done, mut sum, mut total_ns) = (Vec::new(), TimeSplit::default(), 0);
+            for number in 0..256 {
+                let begin = sim.now;
+                sim.push(0, Op { kind: OpKind::Read, offset: number * 4096, bytes: 4096 });
+                sim.turn(Wait::For(1), &mut done).expect("a virtual drive");
+                sum.add(&sim.split(0).of_one(sim.now - begin));
+                total_ns += sim.now - begin;
+            }
+            let [drive_ns, link_ns, host_ns] = [SplitPart::Drive, SplitPart::Link, SplitPart::Host]
+                .map(|part| sum.part_ns(part) as f64);
+            assert_eq!((sum.ops, sum.total_ns), (256, total_ns));
+            assert!((host_ns / 256e3 / host_us - 1.0).abs() < 0.05, "{preset}: {host_ns}");
+            assert!(drive_ns > 0.0 && link_ns > 0.0, "{preset}: {sum:?}");
+            assert!(sum.unexplained_ns() as f64 <= 0.05 * total_ns as f64, "{preset}: {sum:?}");
+        }
     }
 
     #[test]

@@ -168,6 +168,10 @@ impl Device for FdDevice {
         discard(self.buffered()?, region.start, region.bytes)
     }
 
+    fn disk(&self) -> Option<(u32, u32)> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).disk()
+    }
+
     fn watch(&self) -> Option<Sample> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner).sample()
     }

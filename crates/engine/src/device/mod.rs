@@ -25,7 +25,7 @@ use pci::simulated::Wire;
 use pci::{PciDevice, Wired};
 pub(crate) use space::allocate;
 
-pub(crate) use drive::{CpuQuota, Sample};
+pub(crate) use drive::{CpuQuota, Requests, Sample};
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -131,6 +131,11 @@ pub(crate) trait Device: Send + Sync {
 
     /// Its counters and temperature, if it can be observed.
     fn watch(&self) -> Option<Sample> {
+        None
+    }
+
+    /// The device number of the drive, if all I/O goes to one drive of the kernel.
+    fn disk(&self) -> Option<(u32, u32)> {
         None
     }
 

@@ -1,6 +1,22 @@
 //! The devices of systems other than Linux: none. What remains is what the sampler knows of a
 //! device, which on a virtual drive it never has.
 
+/// Completed requests of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Requests {
+    /// Their number.
+    pub count: u64,
+    /// Their times, milliseconds.
+    pub time_ms: u64,
+}
+
+impl Requests {
+    /// Requests since an earlier reading.
+    pub(crate) fn since(self, before: Requests) -> Requests {
+        Requests { count: self.count - before.count, time_ms: self.time_ms - before.time_ms }
+    }
+}
+
 /// Counters of a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample {
@@ -16,6 +32,8 @@ pub(crate) struct Sample {
     pub weighted_ms: u64,
     /// Requests in the device now.
     pub in_flight: u64,
+    /// Reads and writes.
+    pub requests: [Requests; 2],
     /// Temperature, degrees Celsius.
     pub temperature_c: Option<f64>,
 }

@@ -10,6 +10,7 @@ mod prepare;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +35,7 @@ use crate::launch::Route;
 use crate::patience::PATIENCE;
 use crate::perform::Performer;
 use crate::sampler::Subject;
+use crate::sys::bpf::Tracer;
 use blocks::Queue;
 
 /// Margin below the drive's own warning temperature at which a run ends (safety: 6), kelvin.
@@ -50,6 +52,8 @@ pub struct RigOptions {
     pub interval_ns: u64,
     /// Where borrowed blocks are saved; `None`: the user's blocks cannot be borrowed.
     pub journal: Option<journal::JournalDir>,
+    /// Whether to follow requests in the kernel, if it permits that.
+    pub traces: bool,
     /// How long the drive may stay silent before the run gives up; see [`Event::NoAnswer`].
     pub patience: Duration,
 }
@@ -57,7 +61,14 @@ pub struct RigOptions {
 impl Default for RigOptions {
     fn default() -> Self {
         let interval_ns = 100_000_000;
-        RigOptions { backend: None, pin: false, interval_ns, journal: None, patience: PATIENCE }
+        RigOptions {
+            backend: None,
+            pin: false,
+            interval_ns,
+            journal: None,
+            traces: false,
+            patience: PATIENCE,
+        }
     }
 }
 
@@ -83,6 +94,10 @@ pub struct Machine {
     queue: Queue,
     /// The files that jobs name, on a machine opened for named files.
     files: Option<FileSet>,
+    /// The kernel's trace of its requests, attached before the first jobs.
+    tracer: OnceCell<Option<Tracer>>,
+    /// Reads and writes per second of the last performance.
+    ops_per_s: Option<f64>,
 }
 
 impl Machine {
@@ -189,6 +204,8 @@ impl Machine {
             reference: None,
             queue: Queue::default(),
             files: None,
+            tracer: OnceCell::new(),
+            ops_per_s: None,
         };
         finding.into_iter().for_each(|finding| machine.note(Event::Finding(finding)));
         machine
@@ -237,6 +254,7 @@ impl Machine {
             subject,
             info: &self.info,
             watch: None,
+            tracer: None,
             observer: &mut nobody,
             intervals: None,
             pin: false,

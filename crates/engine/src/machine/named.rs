@@ -1,5 +1,6 @@
 //! A machine that operates on the files named by jobs rather than on a single target.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,7 @@ impl Files for Machine {
         let destroyed = self.named().admit(plans)?;
         let patience = self.options.patience;
         self.device = Arc::new(self.named().drive(patience)?);
+        self.tracer = OnceCell::new();
         self.info = self.named().info().clone();
         Ok(destroyed)
     }

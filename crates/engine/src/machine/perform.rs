@@ -13,6 +13,7 @@ use crate::perform::{Cut, Performer};
 use crate::performance::name_of;
 use crate::probe;
 use crate::sampler::Subject;
+use crate::sys::bpf::Tracer;
 use crate::vigil::{Vigil, Watched};
 
 impl Machine {
@@ -87,10 +88,18 @@ impl Machine {
             patience_ns: self.options.patience.as_nanos() as u64,
             by_job: stage.by_job,
         };
+        let tracer = self.tracer.get_or_init(|| {
+            let disk = self.device.disk().filter(|_| self.options.traces && !self.info.ram);
+            disk.and_then(Tracer::attach)
+        });
+        if let Some(tracer) = tracer {
+            tracer.follow_one_in(sample(self.ops_per_s));
+        }
         let performer = Performer {
             subject,
             info: &self.info,
             watch: Some(&**self.device),
+            tracer: tracer.as_ref(),
             observer: self.observer.as_mut(),
             intervals: stage.intervals.map(|observer| observer as _),
             pin: self.options.pin,
@@ -108,6 +117,7 @@ impl Machine {
         let (performance, cut) = outcome.map_err(|e| io_error(&self.info, &name, e))?;
         *self.replicates.entry(name).or_default() += 1;
         self.empty = false;
+        self.ops_per_s = performance.whole.iops(None);
         let interrupted = performance.whole.stop == StopReason::Interrupted;
         match cut {
             Some(Cut::Heat) => {
@@ -131,6 +141,22 @@ impl Machine {
         let end = writing.map(|job| job.workload.region.end()).max();
         let reserved = end.map_or(Ok(()), |end| self.device.reserve(end));
         reserved.map_err(|e| io_error(&self.info, "reserve space", e))
+    }
+}
+
+/// Operations per second of a workload of which nothing is known.
+const USUAL_RATE: f64 = 10_000.0;
+
+/// One request in so many is followed, at the rate of the last performance: a warm-up has that of
+/// its workload. Following one takes 1 to 5 us.
+fn sample(ops_per_s: Option<f64>) -> u64 {
+    let rate = ops_per_s.unwrap_or(USUAL_RATE);
+    if rate < 3_000.0 {
+        1
+    } else if rate < 30_000.0 {
+        4
+    } else {
+        16
     }
 }
 

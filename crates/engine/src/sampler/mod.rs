@@ -20,11 +20,12 @@ use workload::OpKind;
 
 use crate::accounting;
 use crate::clock::Clock;
-use crate::device::{CpuQuota, Device, Sample};
+use crate::device::{CpuQuota, Device, Requests, Sample};
 use crate::halt::Halt;
 use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
 use crate::standstill::{SLEEP_NS, Standstills};
+use crate::traced::Traced;
 use host::{kernel_worker_cpu_ns, traffic};
 use series::{ROWS_MAX, SeriesRow, push_row};
 
@@ -84,6 +85,10 @@ pub(crate) struct Observations {
     pub grain: u64,
     pub ends: Vec<JobEnd>,
     pub device: Option<DeviceTraffic>,
+    /// Reads and writes that the device completed.
+    pub requests: [Requests; 2],
+    /// What the kernel's trace shows of them, if it is there.
+    pub traced: Option<Traced>,
     pub temperature: Option<Temperature>,
     /// Processor time of kernel worker threads for the process's I/O, nanoseconds.
     pub worker_cpu_ns: u64,
@@ -441,6 +446,9 @@ impl<'a> Sampler<'a> {
             self.seen.totals = [const { None }; 4];
             self.seen.by_job.iter().for_each(|job| add(&mut self.seen.totals, &job.kinds));
         }
+        if let Some((first, last)) = self.first.zip(last) {
+            self.seen.requests = [0, 1].map(|side| last.requests[side].since(first.requests[side]));
+        }
         self.seen.device = self.first.zip(last).map(|(first, last)| {
             let mut traffic = traffic(&first, &last);
             // Weighted milliseconds divided by elapsed milliseconds are the mean queue depth of the
@@ -500,6 +508,8 @@ impl Observations {
             grain: 1,
             ends: Vec::new(),
             device: None,
+            requests: Default::default(),
+            traced: None,
             temperature: None,
             worker_cpu_ns: 0,
             throttled_ns: 0,

@@ -7,6 +7,8 @@
 pub(crate) mod aio;
 #[cfg_attr(not(target_os = "linux"), path = "../elsewhere/arena.rs")]
 pub(crate) mod arena;
+#[cfg(target_os = "linux")]
+pub(crate) mod bpf;
 pub(crate) mod counter;
 #[cfg(target_os = "linux")]
 pub(crate) mod file;

@@ -19,10 +19,18 @@ pub(crate) fn usage() -> ThreadUsage {
     ThreadUsage {
         user_ns: ns(usage.ru_utime),
         system_ns: ns(usage.ru_stime),
+        waiting_ns: waiting_ns(),
         switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
         major_faults: usage.ru_majflt as u64,
         minor_faults: usage.ru_minflt as u64,
     }
+}
+
+/// Time in which the calling thread could have run but waited for a processor, nanoseconds.
+fn waiting_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    // Processor time, waiting time, number of runs (Documentation/scheduler/sched-stats.rst).
+    text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
 /// Sets the calling thread's scheduling priority: -20 (highest) to 19.

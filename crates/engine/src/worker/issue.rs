@@ -167,6 +167,10 @@ impl<B: Backend> Worker<'_, B> {
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
                 self.failures = 0;
                 outdated |= self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
+                if B::VIRTUAL {
+                    let split = self.backend.split(slot);
+                    self.recorder.count_split(kind, now - issued, &split);
+                }
                 if self.looks {
                     self.look_at(slot, now, now - issued);
                 }

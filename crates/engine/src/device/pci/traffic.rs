@@ -54,6 +54,7 @@ impl Traffic {
             busy_ms: load(&self.busy_ns) / 1_000_000,
             weighted_ms: load(&self.weighted_ns) / 1_000_000,
             in_flight: 0,
+            requests: Default::default(),
             temperature_c,
         }
     }

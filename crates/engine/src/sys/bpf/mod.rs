@@ -1,0 +1,330 @@
+//! Follows the requests of this process on a drive with eBPF programs on the kernel's tracepoints.
+//!
+//! The programs are assembled here ([`programs`]), with the offsets of the running kernel's types
+//! ([`btf`]), so no compiler is needed. They need CAP_BPF and CAP_PERFMON. Nothing outlives this
+//! process: maps, programs and attachments end with their descriptors.
+//!
+//! Structures and commands: include/uapi/linux/bpf.h of Linux.
+
+mod asm;
+mod btf;
+mod programs;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::OnceLock;
+
+use crate::traced::{OtherProcess, RequestSums, Traced};
+use btf::{Tracepoint, Types};
+use programs::{Followed, Maps, Offsets, sums, thread};
+
+/// Commands of the system call.
+const MAP_CREATE: libc::c_int = 0;
+const MAP_LOOKUP: libc::c_int = 1;
+const MAP_UPDATE: libc::c_int = 2;
+const MAP_NEXT_KEY: libc::c_int = 4;
+const PROGRAM_LOAD: libc::c_int = 5;
+const ATTACH: libc::c_int = 17;
+
+/// Kinds of maps.
+const HASH: u32 = 1;
+const ARRAY: u32 = 2;
+const LRU_HASH: u32 = 9;
+
+/// Kinds of programs, and how one with types is attached.
+const RAW_TRACEPOINT: u32 = 17;
+const TRACING: u32 = 26;
+const TRACE_RAW_TRACEPOINT: u32 = 23;
+
+/// Entries of the maps: threads, and requests in flight; the oldest are overwritten.
+const THREADS_MAX: u32 = 4096;
+const REQUESTS_MAX: u32 = 16_384;
+
+/// Other processes that are told apart.
+const OTHERS_MAX: u32 = 256;
+
+/// The types of the running kernel.
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+#[repr(C)]
+#[derive(Default)]
+struct MapCreate {
+    kind: u32,
+    key_bytes: u32,
+    value_bytes: u32,
+    entries: u32,
+    flags: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct MapElement {
+    map: u32,
+    _gap: u32,
+    key: u64,
+    /// For [`MAP_NEXT_KEY`] the next key.
+    value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct ProgramLoad {
+    kind: u32,
+    instructions: u32,
+    code: u64,
+    license: u64,
+    log_level: u32,
+    log_bytes: u32,
+    log: u64,
+    kernel_version: u32,
+    flags: u32,
+    name: [u8; 16],
+    interface: u32,
+    attach_kind: u32,
+    types: u32,
+    function_bytes: u32,
+    functions: u64,
+    function_count: u32,
+    line_bytes: u32,
+    lines: u64,
+    line_count: u32,
+    attach_type: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Attach {
+    name: u64,
+    program: u32,
+    _gap: u32,
+}
+
+/// Carries out a command.
+fn bpf<T>(command: libc::c_int, attributes: &mut T) -> io::Result<i64> {
+    let (bytes, attributes) = (size_of::<T>(), std::ptr::from_mut(attributes));
+    // SAFETY: the kernel reads and writes `bytes` bytes of the structure, which is live and
+    // exclusive for the call; the callers keep what it points to alive.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, attributes, bytes) };
+    super::check(result)
+}
+
+/// Carries out a command that returns a descriptor.
+fn descriptor<T>(command: libc::c_int, attributes: &mut T) -> io::Result<OwnedFd> {
+    let descriptor = bpf(command, attributes)?;
+    // SAFETY: the kernel has just created this descriptor, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+}
+
+/// A map with keys and values of these sizes in bytes.
+struct Map {
+    descriptor: OwnedFd,
+    value_bytes: usize,
+}
+
+impl Map {
+    fn new(kind: u32, key_bytes: usize, value_bytes: usize, entries: u32) -> io::Result<Map> {
+        let (key_bytes, flags) = (key_bytes as u32, 0);
+        let mut create =
+            MapCreate { kind, key_bytes, value_bytes: value_bytes as u32, entries, flags };
+        Ok(Map { descriptor: descriptor(MAP_CREATE, &mut create)?, value_bytes })
+    }
+
+    fn number(&self) -> i32 {
+        self.descriptor.as_raw_fd()
+    }
+
+    fn element(&self, key: *const u8, value: *mut u8) -> MapElement {
+        let map = self.number() as u32;
+        MapElement { map, key: key as u64, value: value as u64, ..MapElement::default() }
+    }
+
+    /// The numbers of the value of a key.
+    fn get<const N: usize>(&self, key: &[u8]) -> Option<[u64; N]> {
+        let mut value = [0; N];
+        assert_eq!(self.value_bytes, size_of_val(&value), "the size of a value");
+        let mut element = self.element(key.as_ptr(), value.as_mut_ptr().cast());
+        bpf(MAP_LOOKUP, &mut element).ok().map(|_| value)
+    }
+
+    fn set(&self, key: &[u8], mut value: u64) -> io::Result<()> {
+        assert_eq!(self.value_bytes, size_of_val(&value), "the size of a value");
+        let mut element = self.element(key.as_ptr(), std::ptr::from_mut(&mut value).cast());
+        bpf(MAP_UPDATE, &mut element).map(drop)
+    }
+
+    /// The key after this one; the first for `None`.
+    fn next_key<const N: usize>(&self, key: Option<&[u8; N]>) -> Option<[u8; N]> {
+        let mut next = [0; N];
+        let key = key.map_or(std::ptr::null(), |key| key.as_ptr());
+        let mut element = self.element(key, next.as_mut_ptr());
+        bpf(MAP_NEXT_KEY, &mut element).ok().map(|_| next)
+    }
+}
+
+/// What the programs need to know of the running kernel.
+struct Kernel {
+    offsets: Offsets,
+    queues: Tracepoint,
+    splits: Tracepoint,
+    issues: Tracepoint,
+    completes: Tracepoint,
+}
+
+impl Kernel {
+    fn read() -> Option<Kernel> {
+        let data = std::fs::read(TYPES).ok()?;
+        let types = Types::parse(&data)?;
+        Some(Kernel {
+            offsets: Offsets::new(&types)?,
+            queues: types.tracepoint("block_bio_queue")?,
+            splits: types.tracepoint("block_split")?,
+            issues: types.tracepoint("block_rq_issue")?,
+            completes: types.tracepoint("block_rq_complete")?,
+        })
+    }
+
+    /// The running kernel; `None` if it does not describe its types, or not these.
+    fn here() -> Option<&'static Kernel> {
+        static KERNEL: OnceLock<Option<Kernel>> = OnceLock::new();
+        KERNEL.get_or_init(Kernel::read).as_ref()
+    }
+}
+
+/// Loads a program and attaches it: to a tracepoint with types, or to one by name.
+fn run(code: &[u64], typed: Option<Tracepoint>, name: Option<&CStr>) -> io::Result<OwnedFd> {
+    let mut load = ProgramLoad {
+        kind: if typed.is_some() { TRACING } else { RAW_TRACEPOINT },
+        instructions: code.len() as u32,
+        code: code.as_ptr() as u64,
+        license: c"GPL".as_ptr() as u64,
+        name: program_name(std::process::id()),
+        attach_kind: if typed.is_some() { TRACE_RAW_TRACEPOINT } else { 0 },
+        attach_type: typed.map_or(0, |tracepoint| tracepoint.id),
+        ..ProgramLoad::default()
+    };
+    let program = descriptor(PROGRAM_LOAD, &mut load)?;
+    let name = name.map_or(0, |name| name.as_ptr() as u64);
+    let mut attach = Attach { name, program: program.as_raw_fd() as u32, _gap: 0 };
+    // The attachment keeps the program.
+    descriptor(ATTACH, &mut attach)
+}
+
+/// The name of the programs of a process, as the kernel shows it.
+fn program_name(process: u32) -> [u8; 16] {
+    let mut name = [0; 16];
+    let text = format!("ssdyno_{process}");
+    name[..text.len().min(15)].copy_from_slice(&text.as_bytes()[..text.len().min(15)]);
+    name
+}
+
+/// The programs, attached.
+pub(crate) struct Tracer {
+    sums: Map,
+    others: Map,
+    mask: Map,
+    /// These keep the maps that only the programs use.
+    _attachments: Vec<OwnedFd>,
+}
+
+impl Tracer {
+    /// Follows the requests of this process on the drive with this device number. `None` if the
+    /// kernel does not describe its types or does not permit it.
+    pub(crate) fn attach(disk: (u32, u32)) -> Option<Tracer> {
+        let kernel = Kernel::here()?;
+        Tracer::on(kernel, Followed { process: std::process::id(), disk }).ok()
+    }
+
+    fn on(kernel: &Kernel, followed: Followed) -> io::Result<Tracer> {
+        let threads = Map::new(LRU_HASH, 4, thread::BYTES, THREADS_MAX)?;
+        let queued = Map::new(LRU_HASH, 8, programs::QUEUED_BYTES, REQUESTS_MAX)?;
+        let issued = Map::new(LRU_HASH, 8, programs::ISSUED_BYTES, REQUESTS_MAX)?;
+        let sums = Map::new(ARRAY, 4, sums::BYTES, programs::ROWS as u32)?;
+        let others = Map::new(HASH, programs::NAME_BYTES, 16, OTHERS_MAX)?;
+        let mask = Map::new(ARRAY, 4, 8, 1)?;
+        let maps = Maps {
+            threads: threads.number(),
+            queued: queued.number(),
+            issued: issued.number(),
+            sums: sums.number(),
+            others: others.number(),
+            mask: mask.number(),
+        };
+        let Kernel { offsets, queues, splits, issues, completes } = kernel;
+        let last = |tracepoint: &Tracepoint| tracepoint.arguments.saturating_sub(1) as i16;
+        let process = followed.process;
+        // Completions first, so that nothing that was followed is missed.
+        let attachments = [
+            run(&programs::completes(&maps), Some(*completes), None)?,
+            run(&programs::issues(&maps, offsets, last(issues)), Some(*issues), None)?,
+            run(&programs::splits(&maps, offsets), Some(*splits), None)?,
+            run(&programs::call_returns(&maps, process), None, Some(c"sys_exit"))?,
+            run(&programs::call_begins(&maps, process), None, Some(c"sys_enter"))?,
+            run(&programs::queues(&maps, offsets, followed, last(queues)), Some(*queues), None)?,
+        ];
+        Ok(Tracer { sums, others, mask, _attachments: attachments.into() })
+    }
+
+    /// Follows one request in so many, a power of two, chosen at random.
+    pub(crate) fn follow_one_in(&self, requests: u64) {
+        assert!(requests.is_power_of_two(), "a mask of random bits");
+        // A failure would leave the choice as it was.
+        let _ = self.mask.set(&0u32.to_ne_bytes(), requests - 1);
+    }
+
+    /// The sums so far.
+    pub(crate) fn read(&self) -> Traced {
+        let [reads, writes, seen, metadata_reads, metadata_writes, flushes] = [
+            0,
+            1,
+            programs::SEEN_ROW,
+            programs::METADATA_ROW,
+            programs::METADATA_ROW + 1,
+            programs::FLUSH_ROW,
+        ]
+        .map(|row| self.row(row));
+        Traced {
+            data: [reads, writes],
+            seen: seen.completed,
+            seen_ns: seen.held_ns,
+            metadata: [metadata_reads, metadata_writes],
+            flushes: flushes.queued,
+            others: self.others(),
+        }
+    }
+
+    fn row(&self, row: i32) -> RequestSums {
+        let values: [u64; sums::BYTES / 8] = self.sums.get(&row.to_ne_bytes()).unwrap_or_default();
+        let value = |offset: i16| values[offset as usize / 8];
+        RequestSums {
+            queued: value(sums::QUEUED),
+            queued_bytes: value(sums::QUEUED_BYTES),
+            issued: value(sums::ISSUED),
+            completed: value(sums::COMPLETED),
+            held_ns: value(sums::HELD),
+            queue_ns: value(sums::QUEUE),
+            device_ns: value(sums::DEVICE),
+            splits: value(sums::SPLITS),
+        }
+    }
+
+    fn others(&self) -> Vec<OtherProcess> {
+        let mut key: Option<[u8; programs::NAME_BYTES]> = None;
+        let mut others = Vec::new();
+        while let Some(name) = self.others.next_key(key.as_ref()) {
+            if let Some([requests, bytes]) = self.others.get(&name) {
+                let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
+                let name = String::from_utf8_lossy(text).into_owned();
+                others.push(OtherProcess { name, requests, bytes });
+            }
+            key = Some(name);
+            if others.len() > OTHERS_MAX as usize {
+                break;
+            }
+        }
+        others
+    }
+}

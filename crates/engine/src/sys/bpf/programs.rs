@@ -1,0 +1,435 @@
+//! The programs: what happens at each event of a request's way.
+//!
+//! A thread's system call, the block layer's new request (`block_bio_queue`), its issue to the drive
+//! (`block_rq_issue`), its completion (`block_rq_complete`), and the return of the thread's system
+//! call that sees it. A request is known by its pointer: by that of its bio until it is issued, then
+//! by its own; pointers are used again. Sums are kept for each direction; requests of other
+//! processes are counted by name.
+
+use super::asm::{Alu, Assembler, Helper, If, Label, Reg, Size};
+use super::btf::Types;
+
+/// The maps of the programs, by descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Maps {
+    /// By thread: [`thread`].
+    pub threads: i32,
+    /// By pointer of a bio: [`queued`].
+    pub queued: i32,
+    /// By pointer of a request: [`issued`].
+    pub issued: i32,
+    /// By direction: [`sums`].
+    pub sums: i32,
+    /// By name of a process: requests, and their bytes.
+    pub others: i32,
+    /// One mask: a request is followed if a random number has none of its bits.
+    pub mask: i32,
+}
+
+/// The state of a thread: the time of its last system call, that of the last return, and the
+/// completions since (number << 48 | sum of their times since that return, in units of 16 ns).
+pub(super) mod thread {
+    pub const CALLED: i16 = 0;
+    pub const RETURNED: i16 = 8;
+    pub const COMPLETED: i16 = 16;
+    pub const BYTES: usize = 24;
+}
+
+/// A request in the block layer.
+mod queued {
+    pub const AT: i16 = 0;
+    pub const HELD: i16 = 8;
+    pub const THREAD: i16 = 16;
+    pub const DIRECTION: i16 = 24;
+}
+pub(super) const QUEUED_BYTES: usize = 32;
+
+/// A request in the drive.
+mod issued {
+    pub const AT: i16 = 0;
+    pub const QUEUE: i16 = 8;
+    pub const HELD: i16 = 16;
+    pub const BIO: i16 = 24;
+    pub const THREAD: i16 = 32;
+    pub const DIRECTION: i16 = 40;
+}
+pub(super) const ISSUED_BYTES: usize = 48;
+
+/// Sums of a direction.
+pub(super) mod sums {
+    pub const QUEUED: i16 = 0;
+    pub const ISSUED: i16 = 8;
+    pub const COMPLETED: i16 = 16;
+    pub const HELD: i16 = 24;
+    pub const QUEUE: i16 = 32;
+    pub const DEVICE: i16 = 40;
+    pub const SPLITS: i16 = 48;
+    pub const QUEUED_BYTES: i16 = 56;
+    pub const BYTES: usize = 64;
+}
+
+/// The rows of the sums, after those of reads and writes: completions seen by their threads, with
+/// their times in the place of HELD; own reads and writes of metadata; own flushes.
+pub(super) const SEEN_ROW: i32 = 2;
+pub(super) const METADATA_ROW: i32 = 3;
+pub(super) const FLUSH_ROW: i32 = 5;
+pub(super) const ROWS: usize = 6;
+
+/// Flags of a bio (include/linux/blk_types.h): metadata, and a flush before its data.
+const METADATA: i32 = 1 << 12;
+const FLUSH: i32 = 1 << 18;
+
+/// Bits of a thread's completions below their number, and of the unit of their times.
+const COUNT_SHIFT: i32 = 48;
+const UNIT_SHIFT: i32 = 4;
+
+/// Number of bytes of a process's name.
+pub(super) const NAME_BYTES: usize = 16;
+
+/// The process and the drive to follow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Followed {
+    pub process: u32,
+    pub disk: (u32, u32),
+}
+
+/// Where the kernel keeps what the programs read, in bytes from the start of each structure.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offsets {
+    bio_device: i16,
+    bio_flags: i16,
+    bio_bytes: i16,
+    bio_parent: i16,
+    device_disk: i16,
+    disk_major: i16,
+    disk_minor: i16,
+    request_bio: i16,
+}
+
+impl Offsets {
+    /// `None` on kernels before Linux 5.12, whose bio has no block device.
+    pub(super) fn new(types: &Types<'_>) -> Option<Offsets> {
+        Some(Offsets {
+            bio_device: types.offset("bio", "bi_bdev")?,
+            bio_flags: types.offset("bio", "bi_opf")?,
+            bio_bytes: types.offset("bio", "bi_iter")? + types.offset("bvec_iter", "bi_size")?,
+            bio_parent: types.offset("bio", "bi_private")?,
+            device_disk: types.offset("block_device", "bd_disk")?,
+            disk_major: types.offset("gendisk", "major")?,
+            disk_minor: types.offset("gendisk", "first_minor")?,
+            request_bio: types.offset("request", "bio")?,
+        })
+    }
+}
+
+use Reg::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
+use Size::{Eight, Four};
+
+/// Ends the program unless the current thread belongs to the process. Leaves its number, as a key,
+/// at `Frame + key`.
+fn only_own_threads(a: &mut Assembler, process: u32, key: i16, end: Label) {
+    a.call(Helper::CurrentThread);
+    a.alu(Alu::Move, R6, R0);
+    a.alu_number(Alu::ShiftRight, R6, 32);
+    a.jump_if(If::NotEqual, R6, process as i32, end);
+    a.store(Four, Frame, key, R0);
+}
+
+/// R0 = the value of the key at `Frame + key`, or 0.
+fn look_up(a: &mut Assembler, map: i32, key: i16) {
+    a.load_map(R1, map);
+    a.alu(Alu::Move, R2, Frame);
+    a.alu_number(Alu::Add, R2, i32::from(key));
+    a.call(Helper::MapLookup);
+}
+
+/// Sets the value at `Frame + value` for the key at `Frame + key`.
+fn update(a: &mut Assembler, map: i32, key: i16, value: i16) {
+    a.load_map(R1, map);
+    a.alu(Alu::Move, R2, Frame);
+    a.alu_number(Alu::Add, R2, i32::from(key));
+    a.alu(Alu::Move, R3, Frame);
+    a.alu_number(Alu::Add, R3, i32::from(value));
+    a.alu_number(Alu::Move, R4, 0);
+    a.call(Helper::MapUpdate);
+}
+
+/// Removes the key at `Frame + key`.
+fn delete(a: &mut Assembler, map: i32, key: i16) {
+    a.load_map(R1, map);
+    a.alu(Alu::Move, R2, Frame);
+    a.alu_number(Alu::Add, R2, i32::from(key));
+    a.call(Helper::MapDelete);
+}
+
+/// A system call begins.
+pub(super) fn call_begins(maps: &Maps, process: u32) -> Vec<u64> {
+    let mut a = Assembler::default();
+    let (end, new) = (a.label(), a.label());
+    only_own_threads(&mut a, process, -4, end);
+    a.call(Helper::Time);
+    a.alu(Alu::Move, R7, R0);
+    look_up(&mut a, maps.threads, -4);
+    a.jump_if(If::Equal, R0, 0, new);
+    a.store(Eight, R0, thread::CALLED, R7);
+    let value = -8 - thread::BYTES as i16;
+    let skip = a.label();
+    a.jump_if(If::NotEqual, R0, 0, skip);
+    a.bind(new);
+    a.store(Eight, Frame, value + thread::CALLED, R7);
+    a.store(Eight, Frame, value + thread::RETURNED, R7);
+    a.store_number(Eight, Frame, value + thread::COMPLETED, 0);
+    update(&mut a, maps.threads, -4, value);
+    a.bind(skip);
+    a.exit(end);
+    a.finish()
+}
+
+/// A system call returns: the thread sees what has completed since the last one.
+pub(super) fn call_returns(maps: &Maps, process: u32) -> Vec<u64> {
+    let mut a = Assembler::default();
+    let end = a.label();
+    only_own_threads(&mut a, process, -4, end);
+    look_up(&mut a, maps.threads, -4);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.alu(Alu::Move, R7, R0);
+    a.call(Helper::Time);
+    a.alu(Alu::Move, R8, R0);
+    // Since the last return.
+    a.load(Eight, R6, R7, thread::RETURNED);
+    a.alu(Alu::Subtract, R0, R6);
+    a.alu(Alu::Move, R6, R0);
+    a.store(Eight, R7, thread::RETURNED, R8);
+    a.alu_number(Alu::Move, R8, 0);
+    a.exchange(R7, thread::COMPLETED, R8);
+    a.jump_if(If::Equal, R8, 0, end);
+    a.alu(Alu::Move, R9, R8);
+    a.alu_number(Alu::ShiftRight, R9, COUNT_SHIFT);
+    // Number x time since the last return, less the sum of the times of the completions.
+    a.alu(Alu::Multiply, R6, R9);
+    a.alu_number(Alu::ShiftLeft, R8, 64 - COUNT_SHIFT);
+    a.alu_number(Alu::ShiftRight, R8, 64 - COUNT_SHIFT - UNIT_SHIFT);
+    a.alu(Alu::Subtract, R6, R8);
+    a.store_number(Four, Frame, -4, SEEN_ROW);
+    look_up(&mut a, maps.sums, -4);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.add_atomically(R0, sums::COMPLETED, R9);
+    a.add_atomically(R0, sums::HELD, R6);
+    a.exit(end);
+    a.finish()
+}
+
+/// The block layer gets a request.
+pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> Vec<u64> {
+    let mut a = Assembler::default();
+    let (end, foreign, data, counted) = (a.label(), a.label(), a.label(), a.label());
+    a.load(Eight, R7, R1, 8 * argument);
+    // Only this drive.
+    a.load(Eight, R1, R7, at.bio_device);
+    a.load(Eight, R1, R1, at.device_disk);
+    a.load(Four, R2, R1, at.disk_major);
+    a.jump_if(If::NotEqual, R2, of.disk.0 as i32, end);
+    a.load(Four, R2, R1, at.disk_minor);
+    a.jump_if(If::NotEqual, R2, of.disk.1 as i32, end);
+    a.load(Four, R8, R7, at.bio_flags);
+    a.load(Four, R9, R7, at.bio_bytes);
+    a.call(Helper::CurrentThread);
+    a.store(Four, Frame, -4, R0);
+    a.alu_number(Alu::ShiftRight, R0, 32);
+    a.jump_if(If::NotEqual, R0, of.process as i32, foreign);
+    // R6 = its row, R8 = its operation: only reads and writes move data.
+    a.alu(Alu::Move, R6, R8);
+    a.alu_number(Alu::And, R8, 0xff);
+    a.jump_if(If::Greater, R8, 1, end);
+    a.jump_if(If::NotEqual, R9, 0, data);
+    a.alu_number(Alu::And, R6, FLUSH);
+    a.jump_if(If::Equal, R6, 0, end);
+    a.alu_number(Alu::Move, R8, FLUSH_ROW);
+    let count = a.label();
+    a.jump_if(If::NotEqual, R8, 0, count);
+    a.bind(data);
+    a.alu_number(Alu::And, R6, METADATA);
+    a.jump_if(If::Equal, R6, 0, count);
+    a.alu_number(Alu::Add, R8, METADATA_ROW);
+    a.bind(count);
+    a.store(Four, Frame, -8, R8);
+    look_up(&mut a, maps.sums, -8);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.alu_number(Alu::Move, R1, 1);
+    a.add_atomically(R0, sums::QUEUED, R1);
+    a.add_atomically(R0, sums::QUEUED_BYTES, R9);
+    a.jump_if(If::Greater, R8, 1, end);
+    // Only a sample of fast ones.
+    a.store_number(Four, Frame, -8, 0);
+    look_up(&mut a, maps.mask, -8);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.load(Eight, R9, R0, 0);
+    a.call(Helper::Random);
+    a.alu(Alu::And, R0, R9);
+    a.jump_if(If::NotEqual, R0, 0, end);
+    look_up(&mut a, maps.threads, -4);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.load(Eight, R9, R0, thread::CALLED);
+    a.call(Helper::Time);
+    let value = -16 - QUEUED_BYTES as i16;
+    a.store(Eight, Frame, value + queued::AT, R0);
+    a.alu(Alu::Subtract, R0, R9);
+    a.store(Eight, Frame, value + queued::HELD, R0);
+    a.load(Four, R1, Frame, -4);
+    a.store(Eight, Frame, value + queued::THREAD, R1);
+    a.store(Eight, Frame, value + queued::DIRECTION, R8);
+    a.store(Eight, Frame, -16, R7);
+    update(&mut a, maps.queued, -16, value);
+    a.jump_if(If::NotEqual, R7, 0, counted);
+    a.bind(foreign);
+    count_other(&mut a, maps.others);
+    a.bind(counted);
+    a.exit(end);
+    a.finish()
+}
+
+/// Counts a request of another process; R9 has its bytes.
+fn count_other(a: &mut Assembler, others: i32) {
+    let (name, value) = (-16 - NAME_BYTES as i16, -64);
+    let (new, counted) = (a.label(), a.label());
+    a.store_number(Eight, Frame, name, 0);
+    a.store_number(Eight, Frame, name + 8, 0);
+    a.alu(Alu::Move, R1, Frame);
+    a.alu_number(Alu::Add, R1, i32::from(name));
+    a.alu_number(Alu::Move, R2, NAME_BYTES as i32);
+    a.call(Helper::CurrentName);
+    look_up(a, others, name);
+    a.jump_if(If::Equal, R0, 0, new);
+    a.alu_number(Alu::Move, R1, 1);
+    a.add_atomically(R0, 0, R1);
+    a.add_atomically(R0, 8, R9);
+    a.jump_if(If::NotEqual, R0, 0, counted);
+    a.bind(new);
+    a.store_number(Eight, Frame, value, 1);
+    a.store(Eight, Frame, value + 8, R9);
+    update(a, others, name, value);
+    a.bind(counted);
+}
+
+/// The block layer divides a bio: the first part has its own pointer, and the rest keeps that of
+/// the whole.
+pub(super) fn splits(maps: &Maps, at: &Offsets) -> Vec<u64> {
+    let mut a = Assembler::default();
+    let end = a.label();
+    a.load(Eight, R7, R1, 0);
+    a.load(Eight, R8, R7, at.bio_parent);
+    a.store(Eight, Frame, -8, R8);
+    look_up(&mut a, maps.queued, -8);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.load(Eight, R1, R0, queued::DIRECTION);
+    a.store(Four, Frame, -12, R1);
+    look_up(&mut a, maps.sums, -12);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.alu_number(Alu::Move, R1, 1);
+    a.add_atomically(R0, sums::SPLITS, R1);
+    a.exit(end);
+    a.finish()
+}
+
+/// A request is issued to the drive, perhaps again.
+pub(super) fn issues(maps: &Maps, at: &Offsets, argument: i16) -> Vec<u64> {
+    let mut a = Assembler::default();
+    let (end, again) = (a.label(), a.label());
+    a.load(Eight, R7, R1, 8 * argument);
+    a.load(Eight, R8, R7, at.request_bio);
+    a.jump_if(If::Equal, R8, 0, end);
+    a.store(Eight, Frame, -8, R7);
+    a.store(Eight, Frame, -16, R8);
+    look_up(&mut a, maps.queued, -16);
+    a.jump_if(If::Equal, R0, 0, again);
+    a.alu(Alu::Move, R6, R0);
+    let value = -16 - ISSUED_BYTES as i16;
+    a.store(Eight, Frame, value + issued::BIO, R8);
+    a.load(Eight, R1, R6, queued::HELD);
+    a.store(Eight, Frame, value + issued::HELD, R1);
+    a.load(Eight, R1, R6, queued::THREAD);
+    a.store(Eight, Frame, value + issued::THREAD, R1);
+    a.load(Eight, R1, R6, queued::DIRECTION);
+    a.store(Eight, Frame, value + issued::DIRECTION, R1);
+    a.load(Eight, R9, R6, queued::AT);
+    a.call(Helper::Time);
+    a.store(Eight, Frame, value + issued::AT, R0);
+    a.alu(Alu::Subtract, R0, R9);
+    a.store(Eight, Frame, value + issued::QUEUE, R0);
+    update(&mut a, maps.issued, -8, value);
+    delete(&mut a, maps.queued, -16);
+    a.load(Eight, R1, Frame, value + issued::DIRECTION);
+    a.store(Four, Frame, -12, R1);
+    a.store(Four, Frame, -16, R1);
+    look_up(&mut a, maps.sums, -16);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.alu_number(Alu::Move, R1, 1);
+    a.add_atomically(R0, sums::ISSUED, R1);
+    let first = a.label();
+    a.jump_if(If::NotEqual, R0, 0, first);
+    // The last issue counts: the drive may have refused the first.
+    a.bind(again);
+    look_up(&mut a, maps.issued, -8);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.load(Eight, R1, R0, issued::BIO);
+    a.jump_if_reg(If::NotEqual, R1, R8, end);
+    a.alu(Alu::Move, R6, R0);
+    a.call(Helper::Time);
+    a.load(Eight, R1, R6, issued::AT);
+    a.store(Eight, R6, issued::AT, R0);
+    a.alu(Alu::Subtract, R0, R1);
+    a.load(Eight, R1, R6, issued::QUEUE);
+    a.alu(Alu::Add, R1, R0);
+    a.store(Eight, R6, issued::QUEUE, R1);
+    a.bind(first);
+    a.exit(end);
+    a.finish()
+}
+
+/// The drive completes a request.
+pub(super) fn completes(maps: &Maps) -> Vec<u64> {
+    let mut a = Assembler::default();
+    let end = a.label();
+    a.load(Eight, R7, R1, 0);
+    a.store(Eight, Frame, -8, R7);
+    look_up(&mut a, maps.issued, -8);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.alu(Alu::Move, R6, R0);
+    a.call(Helper::Time);
+    a.alu(Alu::Move, R8, R0);
+    a.load(Eight, R1, R6, issued::DIRECTION);
+    a.store(Four, Frame, -12, R1);
+    look_up(&mut a, maps.sums, -12);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.alu_number(Alu::Move, R1, 1);
+    a.add_atomically(R0, sums::COMPLETED, R1);
+    a.load(Eight, R1, R6, issued::HELD);
+    a.add_atomically(R0, sums::HELD, R1);
+    a.load(Eight, R1, R6, issued::QUEUE);
+    a.add_atomically(R0, sums::QUEUE, R1);
+    a.load(Eight, R1, R6, issued::AT);
+    a.alu(Alu::Move, R2, R8);
+    a.alu(Alu::Subtract, R2, R1);
+    a.add_atomically(R0, sums::DEVICE, R2);
+    a.load(Eight, R1, R6, issued::THREAD);
+    a.store(Four, Frame, -12, R1);
+    delete(&mut a, maps.issued, -8);
+    look_up(&mut a, maps.threads, -12);
+    a.jump_if(If::Equal, R0, 0, end);
+    // The thread may have returned since this time was taken.
+    a.load(Eight, R1, R0, thread::RETURNED);
+    let (later, since) = (a.label(), a.label());
+    a.jump_if_reg(If::Greater, R1, R8, later);
+    a.alu(Alu::Subtract, R8, R1);
+    a.alu_number(Alu::ShiftRight, R8, UNIT_SHIFT);
+    a.jump_if(If::NotEqual, R6, 0, since);
+    a.bind(later);
+    a.alu_number(Alu::Move, R8, 0);
+    a.bind(since);
+    a.alu_number(Alu::Move, R1, 1);
+    a.alu_number(Alu::ShiftLeft, R1, COUNT_SHIFT);
+    a.alu(Alu::Add, R8, R1);
+    a.add_atomically(R0, thread::COMPLETED, R8);
+    a.exit(end);
+    a.finish()
+}

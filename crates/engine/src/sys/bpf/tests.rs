@@ -1,0 +1,147 @@
+//! The programs on this machine's kernel, if it permits them.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const PROGRAM_NEXT: libc::c_int = 11;
+const PROGRAM_OPEN: libc::c_int = 13;
+const OBJECT_INFO: libc::c_int = 15;
+
+/// The name of a loaded program.
+fn name_of(program: u32) -> Option<[u8; 16]> {
+    let mut open = [program, 0, 0];
+    let program = descriptor(PROGRAM_OPEN, &mut open).ok()?;
+    // The name is at 64 of struct bpf_prog_info.
+    let mut info = [0u8; 128];
+    let mut request =
+        [program.as_raw_fd() as u64 | (info.len() as u64) << 32, info.as_mut_ptr() as u64];
+    bpf(OBJECT_INFO, &mut request).ok()?;
+    info[64..80].try_into().ok()
+}
+
+/// How many programs of a process the kernel has.
+fn programs_of(process: u32) -> usize {
+    let (mut count, mut number) = (0, 0);
+    loop {
+        let mut next = [number, 0, 0];
+        if bpf(PROGRAM_NEXT, &mut next).is_err() {
+            return count;
+        }
+        number = next[1];
+        count += usize::from(name_of(number) == Some(program_name(process)));
+    }
+}
+
+/// A file of 4 MiB whose drive can be followed, with the drive's number; `None` where that is not
+/// possible.
+fn followed_file() -> Option<(tempfile::NamedTempFile, Tracer)> {
+    let mut file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).expect("a file");
+    file.write_all(&vec![7; 4 << 20]).expect("room");
+    file.as_file().sync_all().expect("written");
+    let device = file.as_file().metadata().expect("metadata").dev();
+    let disk = (rustix::fs::major(device), rustix::fs::minor(device));
+    let tracer = Tracer::attach(disk);
+    if tracer.is_none() {
+        println!("skipped: CAP_BPF, CAP_PERFMON and the kernel's types are needed");
+    }
+    Some((file, tracer?))
+}
+
+/// Reads blocks of 4 KiB around the page cache; `None` if the file system does not permit it.
+fn read_direct(file: &tempfile::NamedTempFile, reads: u64) -> Option<()> {
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(libc::O_DIRECT).open(file.path()).ok()?;
+    let mut memory = vec![0; 8192];
+    let start = memory.as_ptr().align_offset(4096);
+    for number in 0..reads {
+        file.read_exact_at(&mut memory[start..start + 4096], number % 1024 * 4096).ok()?;
+    }
+    Some(())
+}
+
+#[test]
+fn each_read_is_followed_from_its_call_until_it_is_seen() {
+    let Some((file, tracer)) = followed_file() else { return };
+    let before = tracer.read();
+    let began = Instant::now();
+    if read_direct(&file, 500).is_none() {
+        return println!("skipped: no reads around the page cache");
+    }
+    let elapsed_ns = began.elapsed().as_nanos() as u64;
+    let traced = tracer.read();
+    let [reads, _] = [0, 1].map(|side| traced.data[side].since(before.data[side]));
+    if reads.queued == 0 {
+        return println!("skipped: the file is not on a drive of its own number");
+    }
+    // Other tests of this process may read the same drive.
+    assert!(reads.queued >= 500 && reads.queued_bytes >= 500 * 4096, "{reads:?}");
+    assert!(reads.completed >= 490 && reads.issued >= reads.completed, "{reads:?}");
+    let per_read = |ns: u64| ns / reads.completed;
+    let seen_ns = (traced.seen_ns - before.seen_ns) / (traced.seen - before.seen).max(1);
+    let sum_ns =
+        per_read(reads.held_ns) + per_read(reads.queue_ns) + per_read(reads.device_ns) + seen_ns;
+    assert!(sum_ns > 0 && sum_ns <= 2 * elapsed_ns / 500, "{reads:?}: {sum_ns} ns of {elapsed_ns}");
+}
+
+#[test]
+fn one_in_sixteen_is_followed_and_all_are_counted() {
+    let Some((file, tracer)) = followed_file() else { return };
+    tracer.follow_one_in(16);
+    let before = tracer.read().data[0];
+    if read_direct(&file, 2000).is_none() {
+        return;
+    }
+    let reads = tracer.read().data[0].since(before);
+    if reads.queued > 0 {
+        assert!(reads.queued >= 2000 && reads.issued < reads.queued / 8, "{reads:?}");
+    }
+}
+
+/// The child of the next test: attaches the programs and waits to be killed.
+#[test]
+#[ignore = "waits to be killed"]
+fn attaches_and_waits() {
+    let tracer = Tracer::attach((0, 0));
+    println!("attached: {}", tracer.is_some());
+    std::io::stdin().read_line(&mut String::new()).expect("input");
+}
+
+#[test]
+fn nothing_stays_attached_after_a_kill() {
+    let mut child = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "sys::bpf::tests::attaches_and_waits", "--ignored", "--nocapture"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a child");
+    let output = BufReader::new(child.stdout.take().expect("its output"));
+    let said = output.lines().map_while(Result::ok).find(|line| line.contains("attached: "));
+    if said.is_some_and(|line| line.contains("true")) {
+        assert_eq!(programs_of(child.id()), 6);
+    } else {
+        println!("skipped: CAP_BPF, CAP_PERFMON and the kernel's types are needed");
+    }
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    // The kernel frees them after a grace period.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while programs_of(child.id()) > 0 {
+        assert!(Instant::now() < deadline, "still attached");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn arbitrary_types_do_not_panic() {
+    assert!(Types::parse(&[]).is_none() && Types::parse(&[0x9f, 0xeb, 1, 0]).is_none());
+    let Ok(data) = std::fs::read(TYPES) else { return };
+    for length in [24, 100, 5000, data.len() / 2] {
+        let types = Types::parse(&data[..length]);
+        assert!(types.is_none_or(|types| types.tracepoint("block_bio_queue").is_none()));
+    }
+}

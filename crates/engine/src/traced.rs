@@ -1,0 +1,82 @@
+//! What the kernel's trace shows of the requests of a measurement; collected in `sys/bpf`.
+
+/// Sums over the requests of a kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RequestSums {
+    /// All requests that reached the block layer, and their bytes.
+    pub queued: u64,
+    pub queued_bytes: u64,
+    /// Of those followed: issued to the drive, and completed by it.
+    pub issued: u64,
+    pub completed: u64,
+    /// Times of the completed ones, nanoseconds: from the system call to the block layer, in the
+    /// block layer, and in the drive.
+    pub held_ns: u64,
+    pub queue_ns: u64,
+    pub device_ns: u64,
+    /// How often the block layer divided one.
+    pub splits: u64,
+}
+
+impl RequestSums {
+    /// Sums since an earlier reading.
+    pub(crate) fn since(self, before: RequestSums) -> RequestSums {
+        RequestSums {
+            queued: self.queued - before.queued,
+            queued_bytes: self.queued_bytes - before.queued_bytes,
+            issued: self.issued - before.issued,
+            completed: self.completed - before.completed,
+            held_ns: self.held_ns - before.held_ns,
+            queue_ns: self.queue_ns - before.queue_ns,
+            device_ns: self.device_ns - before.device_ns,
+            splits: self.splits - before.splits,
+        }
+    }
+}
+
+/// The requests of another process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OtherProcess {
+    /// Its name: foreign text.
+    pub name: String,
+    pub requests: u64,
+    pub bytes: u64,
+}
+
+/// What the trace has counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traced {
+    /// Reads and writes of this process.
+    pub data: [RequestSums; 2],
+    /// Completions that a thread has seen, and their times from the drive's completion until then.
+    pub seen: u64,
+    pub seen_ns: u64,
+    /// Reads and writes of metadata, and flushes, of this process.
+    pub metadata: [RequestSums; 2],
+    pub flushes: u64,
+    /// Other processes that used the drive.
+    pub others: Vec<OtherProcess>,
+}
+
+impl Traced {
+    /// What was counted since an earlier reading.
+    pub(crate) fn since(self, before: &Traced) -> Traced {
+        let others = self.others.into_iter().map(|other| {
+            let same = before.others.iter().find(|earlier| earlier.name == other.name);
+            let (requests, bytes) = same.map_or((0, 0), |same| (same.requests, same.bytes));
+            OtherProcess {
+                requests: other.requests - requests,
+                bytes: other.bytes - bytes,
+                ..other
+            }
+        });
+        Traced {
+            data: [0, 1].map(|side| self.data[side].since(before.data[side])),
+            seen: self.seen - before.seen,
+            seen_ns: self.seen_ns - before.seen_ns,
+            metadata: [0, 1].map(|side| self.metadata[side].since(before.metadata[side])),
+            flushes: self.flushes - before.flushes,
+            others: others.filter(|other| other.requests > 0).collect(),
+        }
+    }
+}
