@@ -69,7 +69,7 @@ const LINEAR_MIN: f64 = 0.8;
 
 pub static RULE: Rule = Rule {
     role: Role::Cause,
-    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    overridden_by: super::media::LIMITS_OF_HOST,
     judge: |facts| {
         let mut direct = super::link::link(facts.target, facts.seen);
         direct.extend(super::nearby::nearby(facts.seen));

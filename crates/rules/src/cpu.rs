@@ -10,6 +10,9 @@ use crate::Digest;
 /// Minimum time of a workload, seconds; shorter times are below the clock's resolution.
 const SHORTEST: f64 = 0.01;
 
+/// Minimum share of the time for which a wait is mentioned.
+const WAITED_MIN: f64 = 0.01;
+
 pub static RULE: Rule = Rule {
     role: Role::Bound,
     overridden_by: &[&super::group::QUOTA],
@@ -30,7 +33,7 @@ pub fn cpu(seen: &[Digest]) -> Ruling {
     let ruling = if bound.is_empty() {
         Ruling::no(
             VerdictKind::CpuFree,
-            format!("CPU at most {} of a core", percent(share(busiest))),
+            format!("CPU at most {} of a core{}", percent(share(busiest)), waited(&long)),
         )
     } else {
         Ruling::yes(
@@ -45,6 +48,16 @@ pub fn cpu(seen: &[Digest]) -> Ruling {
     };
     let ruling = ruling.explaining_each(bound.iter().map(|subject| (*subject, share(subject))));
     ruling.with(format!("processor share, {}", subject.in_words()), share(subject), Unit::Number)
+}
+
+/// The largest share of the time for which a thread waited for a processor, in words.
+fn waited(subjects: &[&Subject<'_>]) -> String {
+    let shares = subjects.iter().map(|s| s.share_of_time(|run| run.waiting_s));
+    let most = shares.fold(0.0, f64::max);
+    if most < WAITED_MIN {
+        return String::new();
+    }
+    format!(", which a thread waited for during at most {} of the time", percent(most))
 }
 
 /// Processor time over elapsed time.

@@ -1,8 +1,11 @@
 //! The part of a measurement that the rules need, without its histograms; about a hundred are kept.
 
 use record::{Finding, FindingKind, MetricKey, Statistic};
-use rig::{BackendKind, DeviceTraffic, Measurement, Temperature};
+use rig::{BackendKind, DeviceTraffic, Measurement, Temperature, TimeSplit};
 use workload::{Caching, Mix, OpKind, Workload};
+
+use crate::rate_change::rate_change;
+use crate::time_series::{Fall, TimeSeries};
 
 /// One execution of one workload, as used by the rules of [`crate`].
 #[derive(Clone, Debug)]
@@ -27,8 +30,14 @@ pub struct Digest {
     pub depth: f64,
     pub device: Option<DeviceTraffic>,
     pub temperature: Option<Temperature>,
-    /// Processor time of the issuing threads, as a share of one processor each; 0: unknown.
+    /// Processor time of the issuing threads, as a share of one processor each, or that of the
+    /// busiest one if it is larger; 0: unknown.
     pub cpu_share: f64,
+    /// Time in which the busiest thread waited for a processor without being held by a quota, 0 to
+    /// `seconds`.
+    pub waiting_s: f64,
+    /// Where the time of reads and writes went, if known.
+    pub splits: [Option<TimeSplit>; 2],
     pub findings: Vec<Finding>,
     /// Largest block, bytes.
     pub block_bytes: u32,
@@ -40,6 +49,8 @@ pub struct Digest {
     pub throttled_s: f64,
     /// Bytes per second of both directions by interval, excluding standstills of the process.
     pub rates: Vec<f64>,
+    /// The fall of its rate, if the mean is of neither level.
+    pub fall: Option<Fall>,
     /// Time of the flushes.
     pub flush_s: f64,
     /// Median and mean time of a read, nanoseconds; 0 without reads.
@@ -77,14 +88,18 @@ impl Digest {
             cpu_share: if m.backend == Some(BackendKind::Nvme) {
                 0.0
             } else {
-                m.cpu_ns as f64 / threads_ns as f64
+                let busiest = m.busiest.cpu_ns as f64 / m.busiest.wall_ns.max(1) as f64;
+                busiest.max(m.cpu_ns as f64 / threads_ns as f64)
             },
+            waiting_s: waiting_ns(m) as f64 / 1e9,
+            splits: kinds.map(|k| k.and_then(|k| k.split)),
             findings: m.findings.clone(),
             block_bytes: workload.blocks.max(),
             flushes: m.kind(OpKind::Flush).map_or(0, |k| k.ops),
             stalled_s: m.stalled_ns(workload) as f64 / 1e9,
             throttled_s: (m.throttled_ns.min(m.elapsed_ns)) as f64 / 1e9,
             rates: m.rates().into_iter().flatten().collect(),
+            fall: rate_change(&TimeSeries::from_measurement(m)),
             flush_s: flush_ns as f64 / 1e9,
             read_ns: kinds[0].map_or([0.0; 2], |k| {
                 let median = k.service.quantile(0.5).unwrap_or(0);
@@ -129,6 +144,12 @@ impl Digest {
     pub fn found(&self, kind: &FindingKind) -> bool {
         self.findings.iter().any(|f| f.kind == *kind)
     }
+}
+
+/// The time in which the busiest thread waited for a processor, as part of the elapsed time. The
+/// kernel counts the time under a quota, too.
+fn waiting_ns(m: &Measurement) -> u64 {
+    m.busiest.waiting_ns.saturating_sub(m.throttled_ns).min(m.elapsed_ns)
 }
 
 /// The metrics of a workload: one per direction, or one if its name is not a cell's.

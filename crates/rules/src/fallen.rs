@@ -14,9 +14,7 @@ use super::rule::{Role, Rule};
 use super::subject::Subject;
 use super::{Ruling, Sustained};
 use crate::Digest;
-
-/// The rate fell if its end is below this share of its beginning.
-const FELL_BELOW: f64 = 0.7;
+use crate::rate_change::FELL_BELOW;
 
 /// Minimum number of intervals; fewer have no clear beginning and end.
 const INTERVALS_MIN: usize = 9;
@@ -32,7 +30,11 @@ pub static RULE: Rule = Rule {
 
 pub fn fallen(seen: &[Digest]) -> Vec<Ruling> {
     let subjects = Subject::reported(seen);
-    let writes = subjects.iter().filter(|s| s.first().mix.read == 0 && !s.first().random);
+    // Random writes of a cell are short and scatter; those of a run are as long as the user wants.
+    let writes = subjects.iter().filter(|subject| {
+        let first = subject.first();
+        first.mix.read == 0 && (!first.random || first.is_run())
+    });
     let falls = writes.filter_map(|s| Some((s, fall(s)?)));
     falls.map(|(subject, fall)| end(subject, fall)).collect()
 }
@@ -55,8 +57,16 @@ fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
         .with("rate after", after, Unit::BytesPerSecond)
 }
 
-/// The rates of the first and the last third of all intervals, if the rate fell for good.
+/// The rates of the first and the last third of all intervals, if the rate fell for good. The
+/// series of a run's only workload shows where it fell.
 fn fall(subject: &Subject<'_>) -> Option<Fall> {
+    let first = subject.first();
+    if let Some(fall) = first.fall.filter(|_| first.is_run()) {
+        return Some((fall.before, fall.after));
+    }
+    if first.random {
+        return None;
+    }
     let rates: Vec<f64> = subject.runs().flat_map(|run| run.rates.iter().copied()).collect();
     let third = rates.len() / 3;
     if rates.len() < INTERVALS_MIN {

@@ -49,7 +49,7 @@ const MODELS_MIN: usize = 3;
 
 pub static RULE: Rule = Rule {
     role: Role::Cause,
-    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    overridden_by: super::media::LIMITS_OF_HOST,
     judge: |facts| host(facts).into_iter().collect(),
 };
 

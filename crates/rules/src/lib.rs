@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod above_drive;
 #[cfg(test)]
 mod boundaries;
 mod cache_end;
@@ -21,12 +22,12 @@ mod checks;
 mod contenders;
 mod content;
 mod cpu;
+mod cpu_shared;
 mod depth;
 mod device_cache;
 mod device_depth;
 mod digest;
 mod fallen;
-mod filesystem;
 mod flush;
 mod flush_cost;
 mod full;
@@ -34,6 +35,7 @@ mod grid;
 mod group;
 mod heat;
 mod host;
+mod in_drive;
 mod just_written;
 mod link;
 mod map_cache;
@@ -45,6 +47,7 @@ mod nearby;
 mod others;
 mod power;
 mod ram;
+pub mod rate_change;
 mod rule;
 mod speed;
 mod stall;
@@ -86,7 +89,7 @@ pub use untrimmed::ReachedState;
 pub use untrimmed::States;
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 36] = [
+static RULES: [&Rule; 37] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -105,6 +108,7 @@ static RULES: [&Rule; 36] = [
     &fallen::RULE,
     &group::QUOTA,
     &group::IO,
+    &cpu_shared::RULE,
     &stall::RULE,
     &others::RULE,
     &link::RULE,
@@ -120,7 +124,7 @@ static RULES: [&Rule; 36] = [
     &link::DOWNGRADED,
     &full::RULE,
     &mix::RULE,
-    &filesystem::RULE,
+    &above_drive::RULE,
     &media::RULE,
     &just_written::RULE,
 ];
@@ -157,8 +161,7 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     let is_open = is_drives && (seen.is_empty() || !open.is_empty());
     let explained = rulings.iter().any(|r| r.applies() && !r.verdict.explains.is_empty());
     let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
-    let open = if explained { &open[..] } else { &[] };
-    verdicts.chain(is_open.then(|| undetermined(&bounds, open))).collect()
+    verdicts.chain(is_open.then(|| undetermined(&bounds, &open, explained))).collect()
 }
 
 /// The checks that could not tell: those that were made, and whose measurements were too few or
@@ -196,18 +199,24 @@ fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], rulings: &[Ruling]) -> Vec<&
     subjects.iter().filter(|subject| !rulings.iter().any(|r| r.explains(subject))).collect()
 }
 
-/// The verdict if no bound was found, or none for some workloads. Lists the bounds ruled out and
-/// those unknown.
-fn undetermined(bounds: &[Ruling], of: &[&Subject<'_>]) -> Verdict {
+/// The verdict on workloads without a cause, which are named if others have one. The drive is
+/// blamed only if it may have taken most of the time. Lists the bounds ruled out and those unknown.
+fn undetermined(bounds: &[Ruling], open: &[&Subject<'_>], is_named: bool) -> Verdict {
+    let (elsewhere, in_drive): (Vec<&Subject<'_>>, Vec<&Subject<'_>>) =
+        open.iter().copied().partition(|subject| in_drive::is_elsewhere(subject));
     let texts = |answer| {
         let matching = bounds.iter().filter(|ruling| ruling.answer == answer);
         matching.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
     };
     let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
-    let mut text = String::from("The drive itself seems to be the limit");
-    if !of.is_empty() {
-        text += &format!(" of {}", listed(of.iter().copied()));
+    let mut statements = Vec::new();
+    if elsewhere.is_empty() || !in_drive.is_empty() {
+        let is_named = (is_named || !elsewhere.is_empty()) && !in_drive.is_empty();
+        let of = if is_named { format!(" of {}", listed(in_drive)) } else { String::new() };
+        statements.push(format!("the drive itself seems to be the limit{of}"));
     }
+    statements.extend(in_drive::elsewhere_in_words(&elsewhere));
+    let mut text = record::capitalised(&statements.join("; "));
     text += &if no.is_empty() { ".".to_string() } else { format!(": {no}.") };
     if !unknown.is_empty() {
         text += &format!(" Unknown: {unknown}.");
@@ -329,7 +338,7 @@ mod tests {
             &contenders::RULE,
             &wear::RULE,
             &power::RULE,
-            &filesystem::RULE,
+            &above_drive::RULE,
             &media::RULE,
             &just_written::RULE,
         ];
@@ -339,13 +348,14 @@ mod tests {
             &nearby::RULE,
             &contenders::RULE,
             &power::RULE,
-            &filesystem::RULE,
+            &above_drive::RULE,
             &media::RULE,
         ];
         for rule in inside {
             assert!(silent(rule, &group::QUOTA) && silent(rule, &group::IO));
+            assert!(silent(rule, &cpu_shared::RULE));
         }
-        assert!(silent(&cpu::RULE, &group::QUOTA) && silent(&filesystem::RULE, &cpu::RULE));
+        assert!(silent(&cpu::RULE, &group::QUOTA) && silent(&above_drive::RULE, &cpu::RULE));
         assert!(silent(&media::RULE, &others::RULE) && silent(&fallen::RULE, &cache_end::RULE));
         assert!(silent(&heat::RULE, &throttle::RULE));
     }

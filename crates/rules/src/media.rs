@@ -78,9 +78,18 @@ const MOST: f64 = 0.5;
 /// Minimum share of a single read that flash takes if the read waits for it.
 const SENSE_MIN: f64 = 1.0 / 3.0;
 
+/// Rules that find a limit of this machine.
+pub(super) const LIMITS_OF_HOST: &[&Rule] =
+    &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO, &super::cpu_shared::RULE];
+
 /// Rules that find a limit outside the drive.
-pub(super) const OUTSIDE_DRIVE: &[&Rule] =
-    &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO, &super::others::RULE];
+pub(super) const OUTSIDE_DRIVE: &[&Rule] = &[
+    &super::ram::RULE,
+    &super::group::QUOTA,
+    &super::group::IO,
+    &super::cpu_shared::RULE,
+    &super::others::RULE,
+];
 
 pub static RULE: Rule = Rule {
     role: Role::Rest,

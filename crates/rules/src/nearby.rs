@@ -38,7 +38,7 @@ const ALONE_FACTOR: f64 = 2.0;
 
 pub static RULE: Rule = Rule {
     role: Role::Cause,
-    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    overridden_by: super::media::LIMITS_OF_HOST,
     judge: |facts| nearby(facts.seen).into_iter().collect(),
 };
 

@@ -21,7 +21,7 @@ const LONGER_NS_MIN: f64 = 200_000.0;
 
 pub static RULE: Rule = Rule {
     role: Role::Cause,
-    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    overridden_by: super::media::LIMITS_OF_HOST,
     judge: |facts| power(facts.seen).into_iter().collect(),
 };
 

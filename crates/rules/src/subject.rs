@@ -4,6 +4,7 @@
 //! distort. Rates are medians over the replicates; shares are taken over their total time.
 
 use record::MetricKey;
+use rig::TimeSplit;
 
 use crate::Digest;
 
@@ -71,6 +72,14 @@ impl<'a> Subject<'a> {
     /// The share of its time that these seconds of its replicates take.
     pub fn share_of_time(&self, seconds: impl Fn(&Digest) -> f64) -> f64 {
         self.sum(seconds) / self.seconds().max(1e-9)
+    }
+
+    /// Where the time of its reads and writes went, if that is known of most of them.
+    pub fn split(&self) -> Option<TimeSplit> {
+        let mut sum = TimeSplit::default();
+        self.runs().flat_map(|run| run.splits.iter().flatten()).for_each(|split| sum.add(split));
+        let ops = self.sum(|run| (run.ops[0] + run.ops[1]) as f64);
+        (sum.ops > 0 && sum.ops as f64 > 0.5 * ops).then_some(sum)
     }
 
     /// Sum over all replicates.

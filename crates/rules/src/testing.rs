@@ -1,7 +1,7 @@
 //! A target and measurements for the tests of the rules.
 
 use record::{DriveIdentity, Link, Order, Safety, State, Target, TargetKind};
-use rig::{DeviceTraffic, TargetInfo};
+use rig::{DeviceTraffic, SplitPart, TargetInfo, TimeSplit};
 use workload::{Mix, OpKind};
 
 use crate::Digest;
@@ -63,12 +63,15 @@ pub fn digest(name: &str) -> Digest {
         device: None,
         temperature: None,
         cpu_share: 0.1,
+        waiting_s: 0.0,
+        splits: [None; 2],
         findings: Vec::new(),
         block_bytes: 4096,
         flushes: 0,
         stalled_s: 0.0,
         throttled_s: 0.0,
         rates: Vec::new(),
+        fall: None,
         flush_s: 0.0,
         read_ns: [0.0; 2],
         fast_read_ns: 0.0,
@@ -133,6 +136,15 @@ pub fn first_blocks(count: u64, seconds: f64) -> Digest {
 /// The same run under another workload name.
 pub fn named(name: &str, digest: Digest) -> Digest {
     Digest { name: name.into(), metrics: vec![name.into()], ..digest }
+}
+
+/// The split of reads into this percentage of their time in each of some parts.
+pub fn split(parts: &[(SplitPart, u64)]) -> [Option<TimeSplit>; 2] {
+    let whole = TimeSplit::new(1000, 100_000_000);
+    let add = |split: TimeSplit, (part, percent): &(SplitPart, u64)| {
+        split.with(*part, percent * 1_000_000)
+    };
+    [Some(parts.iter().fold(whole, add)), None]
 }
 
 /// The device's traffic.

@@ -234,7 +234,7 @@ impl TimeSeries {
     }
 
     /// Time at which this many bytes had been transferred, seconds since the start.
-    fn time_at(&self, bytes: f64) -> f64 {
+    pub fn time_at(&self, bytes: f64) -> f64 {
         let after = self.points.partition_point(|p| p.bytes < bytes);
         let Some(next) = self.points.get(after) else { return self.seconds() };
         let Some(before) = after.checked_sub(1).map(|i| self.points[i]) else { return 0.0 };

@@ -33,6 +33,14 @@ fn a_share_of_zero_is_unknown() {
     table(said, [(0.0, "unknown"), (0.001, "no: CPU FREE"), (1.0, "no: CPU FREE")]);
 }
 
+#[test]
+fn a_wait_for_the_processor_is_said_beside_its_share() {
+    let said = |waiting_s| cpu(&[Digest { waiting_s, ..run(false, 1.0, 0.2) }]).verdict.text;
+    let waited =
+        "CPU at most 20% of a core, which a thread waited for during at most 1% of the time";
+    table(said, [(0.009, "CPU at most 20% of a core"), (0.01, waited)]);
+}
+
 pub fn examples() -> Vec<Ruling> {
     let other = |name, run| named(name, run);
     let free = [other("b", run(false, 1.0, 0.3)), other("c", run(false, 1.0, 0.4))];

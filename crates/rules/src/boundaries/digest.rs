@@ -1,7 +1,7 @@
 //! Digests: every figure that is taken from a measurement.
 
 use record::{Finding, FindingKind, Level, MetricKey, Statistic, Unit};
-use rig::{BackendKind, KindStats, Measurement, Temperature};
+use rig::{BackendKind, KindStats, Measurement, Temperature, ThreadLoad};
 use workload::{Caching, Mix, OpKind, Pattern, Region, Workload};
 
 use super::table;
@@ -66,6 +66,25 @@ fn a_quota_holds_threads_for_no_longer_than_the_time() {
         Digest::from_measurement(&workload(), &m).throttled_s.to_string()
     };
     let rows = [(9_999_999_999, "9.999999999"), (10_000_000_000, "10"), (10_000_000_001, "10")];
+    table(said, rows);
+}
+
+#[test]
+fn the_busiest_thread_has_the_share_and_the_wait_beyond_a_quota() {
+    let said = |(cpu_ms, waiting_ms): (u64, u64)| {
+        let ns = |ms: u64| ms * 1_000_000;
+        let busiest =
+            ThreadLoad { wall_ns: ns(10_000), cpu_ns: ns(cpu_ms), waiting_ns: ns(waiting_ms) };
+        let digest =
+            Digest::from_measurement(&workload(), &Measurement { busiest, ..measurement() });
+        format!("{} {}", digest.cpu_share, digest.waiting_s)
+    };
+    let rows = [
+        ((3_000, 0), "0.4 0"),
+        ((5_000, 3_000), "0.5 0"),
+        ((5_000, 4_000), "0.5 1"),
+        ((0, 20_000), "0.4 10"),
+    ];
     table(said, rows);
 }
 

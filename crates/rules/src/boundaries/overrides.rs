@@ -1,19 +1,19 @@
 //! The rules that override each rule, and what [`judge`] makes of them.
 
 use record::{Finding, FindingKind, Level, VerdictKind};
-use rig::TargetInfo;
+use rig::{SplitPart, TargetInfo};
 
 use crate::rule::{Role, Rule};
-use crate::testing::{device, digest, named, target, with_link};
+use crate::testing::{device, digest, named, split, target, with_link};
 use crate::{
-    Checks, Digest, RULES, Ruling, cache_end, contenders, content, cpu, depth, device_cache,
-    fallen, filesystem, flush, flush_cost, full, group, heat, host, judge, just_written, link,
-    map_cache, media, misaligned, mix, nearby, others, power, ram, speed, stall, steady, throttle,
-    trim, untrimmed, wear,
+    Checks, Digest, RULES, Ruling, above_drive, cache_end, contenders, content, cpu, cpu_shared,
+    depth, device_cache, fallen, flush, flush_cost, full, group, heat, host, judge, just_written,
+    link, map_cache, media, misaligned, mix, nearby, others, power, ram, speed, stall, steady,
+    throttle, trim, untrimmed, wear,
 };
 
 /// Every rule with its name, in the order of their conclusions.
-static NAMES: [(&str, &Rule); 36] = [
+static NAMES: [(&str, &Rule); 37] = [
     ("ram", &ram::RULE),
     ("cache end", &cache_end::RULE),
     ("untrimmed", &untrimmed::UNTRIMMED),
@@ -32,6 +32,7 @@ static NAMES: [(&str, &Rule); 36] = [
     ("fallen", &fallen::RULE),
     ("quota", &group::QUOTA),
     ("io limit", &group::IO),
+    ("cpu shared", &cpu_shared::RULE),
     ("stall", &stall::RULE),
     ("others", &others::RULE),
     ("link", &link::RULE),
@@ -47,7 +48,7 @@ static NAMES: [(&str, &Rule); 36] = [
     ("downgraded", &link::DOWNGRADED),
     ("full", &full::RULE),
     ("mix", &mix::RULE),
-    ("file system", &filesystem::RULE),
+    ("above drive", &above_drive::RULE),
     ("media", &media::RULE),
     ("just written", &just_written::RULE),
 ];
@@ -62,7 +63,7 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         let by: Vec<_> = rule.overridden_by.iter().map(|rule| name(rule)).collect();
         (name(rule), rule.role, by.join(", "))
     });
-    let (limits, ram) = ("ram, quota, io limit", "ram");
+    let (limits, ram) = ("ram, quota, io limit, cpu shared", "ram");
     use Role::{Bound, Cause, Check, Claim, Rest};
     let expected = [
         ("ram", Check, ""),
@@ -83,6 +84,7 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         ("fallen", Check, "ram, cache end"),
         ("quota", Cause, ""),
         ("io limit", Cause, ram),
+        ("cpu shared", Cause, "quota"),
         ("stall", Cause, ram),
         ("others", Cause, ram),
         ("link", Bound, ram),
@@ -98,9 +100,9 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         ("downgraded", Cause, ""),
         ("full", Cause, ""),
         ("mix", Cause, ""),
-        ("file system", Rest, "ram, quota, io limit, cpu"),
-        ("media", Rest, "ram, quota, io limit, others"),
-        ("just written", Rest, "ram, quota, io limit, others"),
+        ("above drive", Rest, "ram, quota, io limit, cpu shared, cpu"),
+        ("media", Rest, "ram, quota, io limit, cpu shared, others"),
+        ("just written", Rest, "ram, quota, io limit, cpu shared, others"),
     ];
     for ((rule, role, by), expected) in said.zip(expected) {
         assert_eq!((rule, role, by.as_str()), expected);
@@ -150,14 +152,11 @@ fn what_a_cause_leaves_unexplained_stays_undetermined() {
 fn a_cause_of_the_rest_says_nothing_about_what_is_explained() {
     let mut on = target();
     on.target.filesystem = Some(record::FileSystem::default());
-    let idle = |name| {
-        let device = Some(rig::DeviceTraffic { busy: 0.4, ..device(100_000_000, 0) });
-        Digest { device, ..reads(name) }
-    };
-    let stalled = |name| Digest { stalled_s: 0.5, ..idle(name) };
-    assert_eq!(kinds(&on, &[idle("a")], &Checks::default()), "DRIVE, FILE SYSTEM");
+    let held = |name| Digest { splits: split(&[(SplitPart::Held, 30)]), ..reads(name) };
+    let stalled = |name| Digest { stalled_s: 0.5, ..held(name) };
+    assert_eq!(kinds(&on, &[held("a")], &Checks::default()), "DRIVE, FILE SYSTEM");
     assert_eq!(kinds(&on, &[stalled("a")], &Checks::default()), "DRIVE, STALL");
-    let verdicts = judge(&on, &[stalled("a"), idle("b")], &Checks::default());
+    let verdicts = judge(&on, &[stalled("a"), held("b")], &Checks::default());
     let last = verdicts.last().expect("a verdict");
     let explained: Vec<_> = last.explains.iter().map(|e| e.metric.as_str()).collect();
     assert_eq!((last.kind.name(), explained), ("FILE SYSTEM", vec!["b"]));

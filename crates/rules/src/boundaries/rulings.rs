@@ -34,16 +34,17 @@ fn round(value: f64) -> f64 {
 
 #[test]
 fn the_texts_and_numbers_of_rulings_are_as_reviewed() {
-    let rules: [(&str, Vec<Ruling>); 32] = [
+    let rules: [(&str, Vec<Ruling>); 33] = [
+        ("above drive", super::above_drive::examples()),
         ("cache end", super::cache_end::examples()),
         ("contenders", super::contenders::examples()),
         ("content", super::content::examples()),
         ("cpu", super::cpu::examples()),
+        ("cpu shared", super::cpu_shared::examples()),
         ("depth", super::depth::examples()),
         ("device cache", super::device_cache::examples()),
         ("device depth", super::device_depth::examples()),
         ("fallen", super::fallen::examples()),
-        ("file system", super::filesystem::examples()),
         ("flush", super::flush::examples()),
         ("flush cost", super::flush_cost::examples()),
         ("full", super::full::examples()),
