@@ -159,11 +159,11 @@ pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()
 }
 
 fn options(request: &Request) -> Result<RigOptions> {
-    let Instrument { backend, pin, patience, .. } = request.instrument;
+    let Instrument { backend, pin, untraced, patience, .. } = request.instrument;
     let journal = request.target.borrow.then(|| request.target.place()).transpose()?;
     let usual = RigOptions::default();
     let patience = patience.unwrap_or(usual.patience);
-    Ok(RigOptions { backend, pin, journal, patience, ..usual })
+    Ok(RigOptions { backend, pin, journal, traces: !untraced, patience, ..usual })
 }
 
 /// Creates a scratch file on a file system in memory, in the first directory with room.
@@ -203,13 +203,16 @@ impl JobFiles {
         self.0.info()
     }
 
-    /// The rig of the files. Setting `interrupt` ends a run cleanly.
+    /// The rig of the files; `traces`: their requests are followed in the kernel. Setting
+    /// `interrupt` ends a run cleanly.
     pub(crate) fn open(
         self,
+        traces: bool,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Box<dyn Rig>> {
-        Ok(Box::new(Machine::over(*self.0, RigOptions::default(), interrupt, observer)?))
+        let options = RigOptions { traces, ..RigOptions::default() };
+        Ok(Box::new(Machine::over(*self.0, options, interrupt, observer)?))
     }
 }
 

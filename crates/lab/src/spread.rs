@@ -100,9 +100,9 @@ fn steps(run: &Run) -> impl Iterator<Item = &str> {
     plan.flat_map(|plan| &plan.steps).map(|step| step.name.as_str())
 }
 
-/// The control group limits that affected the run; a different set counts as another machine.
+/// The limits from outside that affected the run; a different set counts as another machine.
 fn constraints(run: &Run) -> Vec<VerdictKind> {
-    let groups = [VerdictKind::CpuQuota, VerdictKind::IoLimit];
+    let groups = [VerdictKind::CpuQuota, VerdictKind::IoLimit, VerdictKind::CpuShared];
     run.verdicts.iter().map(|v| v.kind.clone()).filter(|kind| groups.contains(kind)).collect()
 }
 

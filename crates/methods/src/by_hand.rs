@@ -4,10 +4,12 @@
 use record::{
     LatencyProfile, Metric, MetricInfo, MetricKey, Safety, Series, Statistic, TargetKind, Unit,
 };
-use rig::{KindStats, Measurement};
+use rig::{KindStats, Measurement, TimeSplit};
 use workload::{OpKind, Workload};
 
 use rules::Digest;
+use rules::rate_change::of_neither;
+use rules::time_series::TimeSeries;
 use script::{Conclusion, MethodInfo, Result, Session};
 
 /// Declares the metrics of a workload, with a prefix before each name.
@@ -31,6 +33,14 @@ macro_rules! declared {
                 concat!($prefix, "{read,write,flush}.{service,response}.{p50,p90,p99,p99.9,max}"),
                 "the same for one kind of operation: in a mix, and for flushes between writes",
             ),
+            TimeSplit::info(concat!(
+                $prefix,
+                "time-{total,drive,link,held,queue,completion,waiting,host,unexplained}"
+            )),
+            TimeSplit::info(concat!(
+                $prefix,
+                "{read,write}.time-{total,drive,link,held,queue,completion,waiting,host,unexplained}"
+            )),
             MetricInfo::number(
                 concat!($prefix, "effective_depth"),
                 "mean number of operations in flight",
@@ -54,7 +64,7 @@ macro_rules! declared {
 
 /// Metrics of a step that runs a manual workload: those of [`BY_HAND`], with the step's name before
 /// each.
-pub static STEP_METRICS: [MetricInfo; 12] = declared!("{step}.");
+pub static STEP_METRICS: [MetricInfo; 14] = declared!("{step}.");
 
 /// A manual workload, as described by `ssdyno methods io`.
 pub static BY_HAND: MethodInfo = MethodInfo {
@@ -87,6 +97,9 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<()> {
     if session.target().target.kind != TargetKind::Null {
         session.judge_run(Digest::of_run(workload, &measurement));
     }
+    of_neither(&TimeSeries::from_measurement(&measurement))
+        .into_iter()
+        .for_each(|f| session.note(f));
     session.put_series(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
     session.checkpoint();
     session.completed(measurement).map(|_| ())
@@ -129,6 +142,7 @@ fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
     let mut transfers = KindStats::default();
     data.iter().for_each(|(_, stats)| transfers.merge(stats));
     latencies(&run, &transfers, &mut figures);
+    figures.extend(transfers.split.iter().flat_map(|split| split.metrics(&run)));
     // One kind alone has the figures of all.
     for (kind, stats) in data.into_iter().filter(|_| is_mix) {
         let part = |statistic| MetricKey::of_run(statistic).of_op(kind);
@@ -141,6 +155,8 @@ fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
             rate(bytes),
         ));
         latencies(&run.clone().of_op(kind), stats, &mut figures);
+        let key = run.clone().of_op(kind);
+        figures.extend(stats.split.iter().flat_map(|split| split.metrics(&key)));
     }
     if let Some(flush) = measurement.kind(OpKind::Flush).filter(|_| writes) {
         latencies(&run.of_op(OpKind::Flush), flush, &mut figures);

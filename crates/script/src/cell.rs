@@ -2,7 +2,7 @@
 
 use analysis::{Amount, LatencyReplicates};
 use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Statistic, Unit};
-use rig::Measurement;
+use rig::{Measurement, TimeSplit};
 use workload::units::{amount, throughput};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
@@ -31,6 +31,7 @@ struct Part {
     /// Bytes or operations, and seconds, of each replicate.
     rounds: Vec<Amount>,
     latencies: LatencyReplicates,
+    split: TimeSplit,
 }
 
 impl Cell {
@@ -89,6 +90,7 @@ impl Cell {
             unit,
             rounds: Vec::new(),
             latencies: LatencyReplicates::default(),
+            split: TimeSplit::default(),
         });
         Cell { parts: parts.collect(), workload }
     }
@@ -132,6 +134,7 @@ impl Part {
         self.rounds.push((amount as f64, m.seconds()));
         if let Some(kind) = kind {
             self.latencies.add(&kind.service);
+            kind.split.iter().for_each(|split| self.split.add(split));
         }
     }
 
@@ -148,14 +151,15 @@ impl Part {
         Some((words, late < early))
     }
 
-    /// The rate, its best round, and the latencies.
+    /// The rate, its best round, the latencies, and where their time went.
     fn metrics(&self) -> Vec<Metric> {
         let rate = analysis::pooled(self.metric.clone(), self.unit, &self.rounds);
         let best = rate.range().map(|(_, best)| {
             Metric::single(self.metric.clone().with(Statistic::Undisturbed), self.unit, best)
         });
         let latencies = self.latencies.metrics(&self.metric);
-        std::iter::once(rate).chain(best).chain(latencies).collect()
+        let split = self.split.metrics(&self.metric);
+        std::iter::once(rate).chain(best).chain(latencies).chain(split).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use record::{
     LatencyKind, LatencyProfile, Metric, MetricInfo, MetricKey, Order, Statistic, Unit,
     free_side_name, is_in_operations, side_name,
 };
+use rig::TimeSplit;
 use workload::OpKind;
 
 use super::shown;
@@ -12,7 +13,7 @@ use crate::Blocks;
 use crate::run::Ran;
 
 /// The figures of every result, as named by [`metrics`].
-pub static METRICS: [MetricInfo; 10] = [
+pub static METRICS: [MetricInfo; 12] = [
     MetricInfo::rate(
         "{job}.{read,write,discard}.throughput",
         "one direction of a job or a group, over its run time",
@@ -43,6 +44,14 @@ pub static METRICS: [MetricInfo; 10] = [
     MetricInfo::ns(
         "{seq,rand,mixed}-{read,write}-{job}-{size}-q{depth}.{p50,p99,p99.9,max}",
         "the same with several clones: service times",
+    ),
+    TimeSplit::info(
+        "{seq,rand,mixed}-{read,write}-{size}-q{depth}.\
+         time-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+    ),
+    TimeSplit::info(
+        "{seq,rand,mixed}-{read,write}-{job}-{size}-q{depth}.\
+         time-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
     ),
 ];
 
@@ -90,6 +99,7 @@ fn add_common(metrics: &mut Vec<Metric>, shown: &Shown<'_>, side: &ReportedSide<
             metrics.push(Metric::single(key, Unit::Nanoseconds, ns as f64));
         }
     }
+    metrics.extend(side.stats.split.iter().flat_map(|split| split.metrics(&key)));
 }
 
 /// The latency histograms of every result.

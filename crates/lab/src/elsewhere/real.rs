@@ -158,6 +158,7 @@ impl JobFiles {
 
     pub(crate) fn open(
         self,
+        _traces: bool,
         _interrupt: Arc<AtomicBool>,
         _observer: Box<dyn Observer>,
     ) -> Result<Box<dyn Rig>> {

@@ -75,15 +75,17 @@ impl FioTarget {
         }
     }
 
-    /// Opens the target for a plan that it has admitted. Setting `interrupt` ends a run cleanly.
+    /// Opens the target for a plan that it has admitted; `traces`: its requests are followed in the
+    /// kernel. Setting `interrupt` ends a run cleanly.
     pub(super) fn open(
         self,
         prepared: &CheckedPlan<'_>,
+        traces: bool,
         interrupt: Arc<AtomicBool>,
         observer: Box<dyn Observer>,
     ) -> Result<Box<dyn Rig>> {
         match self.0 {
-            Kind::Real(files) => files.open(interrupt, observer),
+            Kind::Real(files) => files.open(traces, interrupt, observer),
             Kind::Virtual(planned, spec) => {
                 let name = &planned.target().target.spec;
                 let mut simulator = Simulator::new(*spec, name, interrupt, observer);

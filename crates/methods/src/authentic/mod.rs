@@ -14,12 +14,11 @@ mod savings;
 mod working_sets;
 
 use record::{Finding, FindingKind, Level, Safety, Unit};
-use rig::RigError;
+use rig::{RigError, TimeSplit};
 use workload::OpKind::Read;
 
 use rules::Contents;
 use script::phase::{self, Rounds};
-
 use script::{Cell, MethodError, MethodInfo, MetricInfo, Options, Result, Session, TestRegion};
 
 /// Default total duration, seconds.
@@ -57,7 +56,7 @@ const RANDOM_READS: MetricInfo = MetricInfo::iops(
     "rand-read-{size}-q32",
     "random reads, for the verdicts on queue depth and CPU",
 );
-const CELLS: [MetricInfo; 5] = [
+const CELLS: [MetricInfo; 6] = [
     MetricInfo::rate("seq-read-{size}-q8", "sequential reads, for the verdicts on memory and link"),
     RANDOM_READS,
     MetricInfo::rate(
@@ -68,6 +67,10 @@ const CELLS: [MetricInfo; 5] = [
     MetricInfo::ns(
         "{seq,rand}-read-{size}-q{8,32}.{p50,p99,p99.9,max}",
         "latencies of these reads",
+    ),
+    TimeSplit::info(
+        "{seq,rand}-read-{size}-q{8,32}.\
+         time-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
     ),
 ];
 

@@ -174,8 +174,11 @@ fn adds_time(kind: &VerdictKind) -> bool {
             | VerdictKind::DeviceCache
             | VerdictKind::MapCache
             | VerdictKind::Stall
+            | VerdictKind::CpuShared
             | VerdictKind::Flush
             | VerdictKind::FileSystem
+            | VerdictKind::BlockQueue
+            | VerdictKind::Completion
     )
 }
 
@@ -233,6 +236,7 @@ fn in_words(cause: &VerdictKind) -> String {
         VerdictKind::PerCommand => "time per command".into(),
         VerdictKind::Cpu => "the processor".into(),
         VerdictKind::CpuQuota => "a processor quota".into(),
+        VerdictKind::CpuShared => "a shared processor".into(),
         VerdictKind::IoLimit => "a control group".into(),
         VerdictKind::Stall => "stalls".into(),
         VerdictKind::SaturatedByOthers => "other programs".into(),
@@ -244,6 +248,8 @@ fn in_words(cause: &VerdictKind) -> String {
         VerdictKind::Usb => "the USB bridge".into(),
         VerdictKind::PowerState => "its power state".into(),
         VerdictKind::FileSystem => "the file system".into(),
+        VerdictKind::BlockQueue => "the scheduler".into(),
+        VerdictKind::Completion => "time after completion".into(),
         VerdictKind::CacheEnd => "a full cache".into(),
         VerdictKind::MapCache => "a small map cache".into(),
         VerdictKind::Flush => "flushes".into(),

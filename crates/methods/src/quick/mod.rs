@@ -9,6 +9,7 @@ mod answer;
 mod loss;
 
 use record::{Finding, FindingKind, Level, Safety};
+use rig::TimeSplit;
 use workload::OpKind::{Read, Write};
 use workload::units::{binary, span};
 
@@ -86,7 +87,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const GRID: [MetricInfo; 9] = [
+const GRID: [MetricInfo; 10] = [
     MetricInfo::rate(
         "seq-{read,write}-{size}-q{8,1}",
         "sequential blocks at this queue depth; reads of data at rest",
@@ -109,6 +110,10 @@ const GRID: [MetricInfo; 9] = [
     MetricInfo::ns(
         "{seq,rand,mixed}-{read,write,read-just-written,read-scattered}-{size}-q{depth}.{p50,p99,p99.9,max}",
         "latencies of these",
+    ),
+    TimeSplit::info(
+        "{seq,rand,mixed}-{read,write,read-just-written,read-scattered}-{size}-q{depth}.\
+         time-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
     ),
     MetricInfo::ns(
         AFTER_REST,
