@@ -7,6 +7,7 @@ use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Run, Unit};
 use workload::OpKind;
 
 use crate::names::{self, STATISTICS};
+use crate::split;
 
 /// Latencies in nanoseconds, in the order of [`STATISTICS`].
 pub(crate) type Latency = [Option<f64>; 4];
@@ -83,7 +84,7 @@ pub(crate) struct Grid<'a> {
 impl<'a> Grid<'a> {
     pub(crate) fn new(run: &'a Run) -> Grid<'a> {
         let mut grid = Grid::default();
-        for metric in &run.metrics {
+        for metric in run.metrics.iter().filter(|metric| !split::is_of_split(metric)) {
             if !grid.add(metric) {
                 grid.others.push(metric);
             }

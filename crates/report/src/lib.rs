@@ -23,6 +23,7 @@ mod peers;
 mod quantity;
 pub mod replication;
 mod spark;
+mod split;
 mod style;
 pub mod table;
 mod terminal;

@@ -56,6 +56,7 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
                     div.folded {
                         (folded("All numbers", numbers::numbers(run)))
                         (folded("Conclusions and their evidence", parts::conclusions(run)))
+                        (folded("Where the time goes", numbers::splits(run)))
                         (folded("Over time", figures::over_time(run)))
                         (folded("Latency", figures::latencies(run)))
                         (folded("Origin", parts::origin(run)))

@@ -8,6 +8,7 @@ use super::sheet::{head, latency_cell, sheet};
 use crate::grid::{Grid, GridRow, rates_of};
 use crate::names::{DIRECTIONS, STATISTICS};
 use crate::quantity;
+use crate::split::SplitTime;
 use crate::style::Style;
 use crate::table::Align::{Left, Right};
 use crate::times::Times;
@@ -112,6 +113,23 @@ fn plain(metrics: &[&Metric]) -> Markup {
         }
     };
     sheet("Metrics", &headings, rows)
+}
+
+/// A stacked bar for the mean time of each workload whose time is split.
+pub(super) fn splits(run: &Run) -> Markup {
+    let splits = SplitTime::from_run(run);
+    markup! {
+        @for split in &splits {
+            p.split {
+                (split.in_words())
+                span.parts aria-hidden="true" {
+                    @for (name, ns) in &split.parts {
+                        span title=(name) style=(format!("--share:{:.1}%", 100.0 * ns / split.total_ns)) {}
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Percentiles of one direction, one row per workload.

@@ -12,6 +12,7 @@ use crate::grid::{Grid, GridRow};
 use crate::names::{DIRECTIONS, distinct};
 use crate::peers;
 use crate::quantity;
+use crate::split::SplitTime;
 use crate::style::{Ink, Style};
 use crate::table::{Align, Table, TableCell};
 
@@ -60,6 +61,11 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     } else {
         let table = roomy(page.style, |wide| tiles(answer, run, wide));
         page.block(&table.render(page.style));
+    }
+    if run.method == GRID {
+        let splits = SplitTime::from_run(run);
+        let singles = splits.iter().filter(|s| s.is_single_random() && !s.is_of_drive());
+        io::times_of(page, singles, run);
     }
     page.blank();
     reasons(page, run, answer);

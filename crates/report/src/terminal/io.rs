@@ -6,6 +6,7 @@ use super::page::Page;
 use super::tables;
 use crate::describe;
 use crate::quantity;
+use crate::split::{self, SplitTime};
 use crate::style::{Ink, Style};
 use crate::table::{Align, Table, TableCell};
 use crate::times::Times;
@@ -25,9 +26,11 @@ pub(super) fn body(page: &mut Page, run: &Run) {
         page.items("workload", &describe::workload(&workload));
     }
     page.blank();
-    let (times, mut remaining) = Times::split(&run.metrics);
+    let metrics = run.metrics.iter().filter(|metric| !split::is_of_split(metric));
+    let (times, mut remaining) = Times::split(metrics);
     rates(page, &mut remaining);
     words(page, &mut remaining, run);
+    times_of(page, &SplitTime::from_run(run), run);
     if !times.rows.is_empty() {
         page.blank();
         page.block(&latencies(&times, page.style).render(page.style));
@@ -35,6 +38,20 @@ pub(super) fn body(page: &mut Page, run: &Run) {
     if !remaining.is_empty() {
         page.blank();
         page.block(&tables::others(&remaining, page.style).render(page.style));
+    }
+}
+
+/// Where the time of some workloads goes, a line each.
+pub(super) fn times_of<'a>(
+    page: &mut Page,
+    splits: impl IntoIterator<Item = &'a SplitTime>,
+    run: &Run,
+) {
+    for split in splits {
+        page.labelled("time", Ink::Plain, &split.in_words());
+    }
+    if let Some(missing) = SplitTime::missing(run) {
+        page.labelled("time", Ink::Dim, missing);
     }
 }
 

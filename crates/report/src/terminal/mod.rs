@@ -17,6 +17,7 @@ use crate::grid::Grid;
 use crate::names::{DIRECTIONS, is_direction};
 use crate::quantity;
 use crate::spark::sparkline;
+use crate::split::SplitTime;
 use crate::style::{Ink, Style};
 use crate::wear;
 use page::Page;
@@ -91,6 +92,11 @@ fn in_full(run: &Run, style: &Style, leave_out: impl Fn(&Grid<'_>) -> usize) -> 
         let grid = Grid::new(run);
         left_out = leave_out(&grid);
         tables::body(&mut page, &grid, left_out);
+        let splits = SplitTime::from_run(run);
+        if !splits.is_empty() {
+            page.blank();
+        }
+        io::times_of(&mut page, &splits, run);
     }
     time_series(&mut page, run);
     page.blank();

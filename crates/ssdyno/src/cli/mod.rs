@@ -32,7 +32,7 @@ pub use self::prepare::{DriverArgs, EraseArgs, PrepareArgs};
 pub use self::records::{CompareArgs, ExportArgs, RmArgs, RunsArgs, ShowArgs};
 pub use self::recover::RecoverArgs;
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RESUME, RunArgs};
-pub use self::target::{MeasureArgs, OutputArgs, StoreArgs, TargetArgs};
+pub use self::target::{MeasureArgs, OutputArgs, StoreArgs, TargetArgs, parse_switch};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

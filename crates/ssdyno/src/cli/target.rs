@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use lab::{BackendKind, Instrument, Request, TargetRequest};
 use workload::units;
 
@@ -82,6 +82,12 @@ pub struct InstrumentArgs {
     /// Bind every job to a CPU
     #[arg(long)]
     pub pin: bool,
+    /// Follow requests in the kernel to show where the time goes, if it permits that (as root): on,
+    /// off
+    #[arg(long = "where", value_name = "SWITCH", value_parser = parse_switch, default_value = "on")]
+    #[arg(action = ArgAction::Set)]
+    #[arg(hide_default_value = true)]
+    pub traces: bool,
     /// Seed for everything random, also for how a virtual drive varies between runs [default:
     /// random; 1 for content]
     #[arg(long, value_name = "N")]
@@ -89,6 +95,15 @@ pub struct InstrumentArgs {
     /// End the run if the drive does not respond for this long [default: 5m]
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub patience: Option<Duration>,
+}
+
+/// Whether a switch is on.
+pub fn parse_switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("must be on or off".into()),
+    }
 }
 
 impl InstrumentArgs {
@@ -133,7 +148,7 @@ impl OutputArgs {
 impl MeasureArgs {
     /// The request to measure a target with these options.
     pub fn request(&self, target: &str) -> Request {
-        let InstrumentArgs { backend, pin, patience, .. } = self.instrument;
+        let InstrumentArgs { backend, pin, traces, patience, .. } = self.instrument;
         let seed = self.instrument.session_seed();
         Request {
             target: TargetRequest {
@@ -145,7 +160,7 @@ impl MeasureArgs {
                 journal: self.borrow.journal.clone(),
                 keep: None,
             },
-            instrument: Instrument { backend, pin, patience, seed },
+            instrument: Instrument { backend, pin, untraced: !traces, patience, seed },
             store: self.store.store.clone(),
             command: super::typed(),
             part_of: None,

@@ -29,6 +29,7 @@ ssdyno's own options:
                      SSDYNO_OVERWRITE=DIR: those below a directory
   --no-iommu         detach a pci: drive from the kernel even if no IOMMU protects other memory
   --store=FILE       the store for the record
+  --where=off        do not follow requests in the kernel, which shows where the time goes
   --dry-run          show the plan, then stop
   --as-is            what a script sees is only what fio prints; also SSDYNO_AS_IS=1, or a link
                      named fio
@@ -81,6 +82,8 @@ struct OwnOptions {
     permissions: Permissions,
     store: Option<PathBuf>,
     dry_run: bool,
+    /// Requests are not followed in the kernel.
+    untraced: bool,
     /// The run stands in for fio in a script.
     as_is: bool,
 }
@@ -95,6 +98,7 @@ impl OwnOptions {
                 "--store" => own_options.store = Some(word.value()?.into()),
                 "--overwrite-files" => permissions.overwrite_files = true,
                 "--no-iommu" => permissions.no_iommu = true,
+                "--where" => own_options.untraced = !switch(&word.value()?)?,
                 "--dry-run" => own_options.dry_run = true,
                 "--as-is" => own_options.as_is = true,
                 _ => return Ok(false),
@@ -103,6 +107,11 @@ impl OwnOptions {
         })?;
         Ok((own_options, rest))
     }
+}
+
+/// Whether a switch is on.
+fn switch(text: &str) -> Result<bool> {
+    cli::parse_switch(text).map_err(|range| Failure::new(USAGE, format!("--where {range}")))
 }
 
 pub fn usage(error: fio::FioError) -> Failure {
@@ -117,6 +126,7 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
     let request = lab::fio::Request {
         jobs: plan,
         permissions: own_options.permissions.clone(),
+        untraced: own_options.untraced,
         store: own_options.store.clone(),
         command: cli::typed(),
     };

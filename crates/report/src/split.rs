@@ -1,0 +1,146 @@
+//! Where the time of operations goes, in a line: `of 107 us: drive 69, this host 34, not explained 4`.
+
+use record::{Metric, MetricKey, Run, Statistic, TargetKind};
+use workload::units::latency;
+
+use crate::names::{label, row_of};
+
+/// The parts with their names, in the order of the screen, after [`Statistic::TimeTotal`].
+const PARTS: [(Statistic, &str); 8] = [
+    (Statistic::TimeDrive, "drive"),
+    (Statistic::TimeLink, "link"),
+    (Statistic::TimeHeld, "before the block layer"),
+    (Statistic::TimeQueue, "block layer"),
+    (Statistic::TimeCompletion, "completion"),
+    (Statistic::TimeWaiting, "waiting for a processor"),
+    (Statistic::TimeHost, "this host"),
+    (Statistic::TimeUnexplained, "not explained"),
+];
+
+/// Smallest share of a part that is shown.
+const SHARE_MIN: f64 = 0.005;
+
+/// Share of the drive from which a split tells a reader of one page nothing.
+const OF_DRIVE_MIN: f64 = 0.9;
+
+/// The mean time of the operations of a workload, with its parts.
+#[derive(Debug, PartialEq)]
+pub(crate) struct SplitTime {
+    /// The metric whose time it is.
+    pub(crate) key: MetricKey,
+    pub(crate) total_ns: f64,
+    /// Name and nanoseconds of each part that is large enough to be shown.
+    pub(crate) parts: Vec<(&'static str, f64)>,
+}
+
+/// Whether a metric is part of a split, and not shown on its own.
+pub(crate) fn is_of_split(metric: &Metric) -> bool {
+    let statistic = metric.key().statistic;
+    statistic == Some(Statistic::TimeTotal)
+        || PARTS.iter().any(|(part, _)| statistic == Some(*part))
+}
+
+impl SplitTime {
+    /// The splits of a run, in the order of its metrics.
+    pub(crate) fn from_run(run: &Run) -> Vec<SplitTime> {
+        let totals = run.metrics.iter().filter(|m| m.key().statistic == Some(Statistic::TimeTotal));
+        totals.filter_map(|total| SplitTime::new(run, total)).collect()
+    }
+
+    /// What the kernel's trace would add to the splits of a run on a real drive, if it was not
+    /// permitted; empty where nothing was split, as on a virtual drive.
+    pub(crate) fn missing(run: &Run) -> Option<&'static str> {
+        let has = |statistic| run.metrics.iter().any(|m| m.key().statistic == Some(statistic));
+        let is_real = run.target.kind != TargetKind::Virtual && run.origin.is_none();
+        let is_untraced = has(Statistic::TimeTotal) && !has(Statistic::TimeHeld);
+        (is_real && is_untraced)
+            .then_some("as root (CAP_BPF, CAP_PERFMON) also before, in and after the block layer")
+    }
+
+    fn new(run: &Run, total: &Metric) -> Option<SplitTime> {
+        let total_ns = total.value.filter(|ns| *ns > 0.0)?;
+        let key = total.key().without_statistic();
+        let parts = PARTS.iter().filter_map(|(statistic, name)| {
+            let metric = run.metric(&key.clone().with(*statistic).to_string())?;
+            Some((*name, metric.value.filter(|ns| *ns >= SHARE_MIN * total_ns)?))
+        });
+        Some(SplitTime { parts: parts.collect(), total_ns, key })
+    }
+
+    /// Whether it is a cell of random operations, one at a time.
+    pub(crate) fn is_single_random(&self) -> bool {
+        let cell = self.key.as_cell().filter(|cell| cell.words.is_empty());
+        cell.is_some_and(|cell| cell.depth == 1 && cell.order == record::Order::Random)
+    }
+
+    /// Whether the drive and its link have nearly all of it.
+    pub(crate) fn is_of_drive(&self) -> bool {
+        let of_drive = self.parts.iter().filter(|(name, _)| ["drive", "link"].contains(name));
+        of_drive.map(|(_, ns)| ns).sum::<f64>() >= OF_DRIVE_MIN * self.total_ns
+    }
+
+    /// `rand 4 KiB q1 read: of 107 us: drive 69, this host 34, not explained 4`.
+    pub(crate) fn in_words(&self) -> String {
+        let direction = self.key.direction().map(|op| op.name());
+        let cell = self.key.as_cell().map(|cell| label(&row_of(cell), None));
+        let name: Vec<&str> = cell.as_deref().into_iter().chain(direction).collect();
+        let name = if name.is_empty() { String::new() } else { name.join(" ") + ": " };
+        let unit_ns = unit_ns(self.total_ns);
+        let decimals = decimals(self.total_ns / unit_ns);
+        let parts =
+            self.parts.iter().map(|(name, ns)| format!("{name} {:.decimals$}", ns / unit_ns));
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        format!("{name}of {}: {parts}", latency(self.total_ns))
+    }
+}
+
+/// The nanoseconds of the unit in which [`latency`] shows a time.
+fn unit_ns(ns: f64) -> f64 {
+    [1.0, 1e3, 1e6].into_iter().find(|unit_ns| ns / unit_ns < 999.5).unwrap_or(1e9)
+}
+
+/// The number of decimals with which [`latency`] shows a time in its unit.
+fn decimals(value: f64) -> usize {
+    match value {
+        value if value >= 99.5 => 0,
+        value if value >= 9.95 => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Target, Unit};
+
+    use super::*;
+
+    fn run(metrics: &[(&str, f64)]) -> Run {
+        let metric = |(name, ns): &(&str, f64)| Metric::single(*name, Unit::Nanoseconds, *ns);
+        let metrics = metrics.iter().map(metric).collect();
+        Run { metrics, ..Run::new("quick", Target::default()) }
+    }
+
+    #[test]
+    fn a_split_is_a_line_with_its_parts_in_the_unit_of_the_whole() {
+        let run = run(&[
+            ("rand-read-4KiB-q1.time-total", 107_000.0),
+            ("rand-read-4KiB-q1.time-waiting", 4_000.0),
+            ("rand-read-4KiB-q1.time-drive", 69_400.0),
+            ("rand-read-4KiB-q1.time-queue", 500.0),
+            ("rand-read-4KiB-q1.time-unexplained", 33_100.0),
+            ("time-total", 2_000_000.0),
+            ("time-drive", 1_950_000.0),
+            ("time-unexplained", 50_000.0),
+            ("read.time-total", 999.0),
+            ("read.time-drive", 999.0),
+        ]);
+        let lines: Vec<_> = SplitTime::from_run(&run).iter().map(SplitTime::in_words).collect();
+        let expected = [
+            "rand 4 KiB q1 read: of 107 us: drive 69, waiting for a processor 4, not explained 33",
+            "of 2.00 ms: drive 1.95, not explained 0.05",
+            "read: of 999 ns: drive 999",
+        ];
+        assert_eq!(lines, expected);
+        assert!(run.metrics.iter().all(is_of_split));
+    }
+}
