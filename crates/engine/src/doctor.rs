@@ -359,16 +359,20 @@ fn others(case: &Case<'_>) -> Option<Finding> {
 
 /// Who else uses the drive, by name if the kernel's trace knows, with their shares of its bytes.
 fn other_users(traced: Option<&Traced>, device_bytes: u64) -> String {
-    let mut others: Vec<&OtherProcess> = traced.map_or(Vec::new(), |t| t.others.iter().collect());
-    others.sort_by_key(|other| std::cmp::Reverse(other.bytes));
-    let share = |other: &OtherProcess| 100.0 * other.bytes as f64 / device_bytes.max(1) as f64;
-    let named = others.iter().filter(|other| share(other) >= OTHER_SHARE_MIN).take(OTHERS_NAMED);
-    let named: Vec<String> =
-        named.map(|other| format!("{} ({:.0}% of its bytes)", other.name, share(other))).collect();
-    if named.is_empty() {
-        return "something else also uses it".into();
+    let mut processes: Vec<&OtherProcess> =
+        traced.map_or(Vec::new(), |traced| traced.others.iter().collect());
+    processes.sort_by_key(|process| std::cmp::Reverse(process.bytes));
+    let percent = |bytes: u64| 100.0 * bytes as f64 / device_bytes.max(1) as f64;
+    let users = processes.iter().filter(|process| percent(process.bytes) >= OTHER_SHARE_MIN);
+    let users = users
+        .take(OTHERS_NAMED)
+        .map(|process| format!("{} ({:.0}% of its bytes)", process.name, percent(process.bytes)));
+    let users = users.collect::<Vec<_>>().join(", ");
+    if users.is_empty() {
+        "something else also uses it".into()
+    } else {
+        format!("also used by {users}")
     }
-    format!("also used by {}", named.join(", "))
 }
 
 #[cfg(test)]

@@ -61,9 +61,10 @@ pub(crate) struct Traced {
 impl Traced {
     /// What was counted since an earlier reading.
     pub(crate) fn since(self, before: &Traced) -> Traced {
-        let others = self.others.into_iter().map(|other| {
-            let same = before.others.iter().find(|earlier| earlier.name == other.name);
-            let (requests, bytes) = same.map_or((0, 0), |same| (same.requests, same.bytes));
+        let processes = self.others.into_iter().map(|other| {
+            let earlier = before.others.iter().find(|process| process.name == other.name);
+            let (requests, bytes) =
+                earlier.map_or((0, 0), |earlier| (earlier.requests, earlier.bytes));
             OtherProcess {
                 requests: other.requests - requests,
                 bytes: other.bytes - bytes,
@@ -76,7 +77,7 @@ impl Traced {
             seen_ns: self.seen_ns - before.seen_ns,
             metadata: [0, 1].map(|side| self.metadata[side].since(before.metadata[side])),
             flushes: self.flushes - before.flushes,
-            others: others.filter(|other| other.requests > 0).collect(),
+            others: processes.filter(|other| other.requests > 0).collect(),
         }
     }
 }

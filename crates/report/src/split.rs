@@ -50,9 +50,9 @@ impl SplitTime {
     /// What the kernel's trace would add to the splits of a run on a real drive, if it was not
     /// permitted; empty where nothing was split, as on a virtual drive.
     pub(crate) fn missing(run: &Run) -> Option<&'static str> {
-        let has = |statistic| run.metrics.iter().any(|m| m.key().statistic == Some(statistic));
         let is_real = run.target.kind != TargetKind::Virtual && run.origin.is_none();
-        let is_untraced = has(Statistic::TimeTotal) && !has(Statistic::TimeHeld);
+        let is_untraced =
+            has_statistic(run, Statistic::TimeTotal) && !has_statistic(run, Statistic::TimeHeld);
         (is_real && is_untraced)
             .then_some("as root (CAP_BPF, CAP_PERFMON) also before, in and after the block layer")
     }
@@ -92,6 +92,10 @@ impl SplitTime {
         let parts = parts.collect::<Vec<_>>().join(", ");
         format!("{name}of {}: {parts}", latency(self.total_ns))
     }
+}
+
+fn has_statistic(run: &Run, statistic: Statistic) -> bool {
+    run.metrics.iter().any(|metric| metric.key().statistic == Some(statistic))
 }
 
 /// The nanoseconds of the unit in which [`latency`] shows a time.

@@ -50,8 +50,8 @@ fn largest(
     parts: &[SplitPart],
 ) -> Option<(SplitPart, f64)> {
     let split = subject.split()?;
-    let named = parts.iter().filter(|part| place(target, **part).is_some());
-    let shares = named.map(|part| (*part, split.share(*part)));
+    let places = parts.iter().filter(|part| place(target, **part).is_some());
+    let shares = places.map(|part| (*part, split.share(*part)));
     shares.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share >= SHARE_MIN)
 }
 

@@ -212,8 +212,8 @@ fn undetermined(bounds: &[Ruling], open: &[&Subject<'_>], is_named: bool) -> Ver
     let mut statements = Vec::new();
     if elsewhere.is_empty() || !in_drive.is_empty() {
         let is_named = (is_named || !elsewhere.is_empty()) && !in_drive.is_empty();
-        let of = if is_named { format!(" of {}", listed(in_drive)) } else { String::new() };
-        statements.push(format!("the drive itself seems to be the limit{of}"));
+        let workloads = if is_named { format!(" of {}", listed(in_drive)) } else { String::new() };
+        statements.push(format!("the drive itself seems to be the limit{workloads}"));
     }
     statements.extend(in_drive::elsewhere_in_words(&elsewhere));
     let mut text = record::capitalised(&statements.join("; "));

@@ -87,8 +87,8 @@ impl<'d> Types<'d> {
     }
 
     fn referred(&self, number: usize, kind: u32) -> Option<usize> {
-        let own = self.types.get(number).filter(|own| own.kind == kind)?;
-        Some(word(self.data, own.place + 8)? as usize)
+        let referring = self.types.get(number).filter(|entry| entry.kind == kind)?;
+        Some(word(self.data, referring.place + 8)? as usize)
     }
 
     /// The offset of a member of a structure, in bytes, also of one in an unnamed part of it.
@@ -98,16 +98,16 @@ impl<'d> Types<'d> {
     }
 
     fn bits(&self, number: usize, member: &str) -> Option<u32> {
-        let own = *self.types.get(number)?;
+        let structure = *self.types.get(number)?;
         // Unions are kind 5.
-        if own.kind != KIND_STRUCT && own.kind != KIND_STRUCT + 1 {
+        if structure.kind != KIND_STRUCT && structure.kind != KIND_STRUCT + 1 {
             return None;
         }
-        (0..own.members).find_map(|index| {
-            let place = own.place + 12 + 12 * index;
+        (0..structure.members).find_map(|index| {
+            let place = structure.place + 12 + 12 * index;
             let (name, number) = (word(self.data, place)?, word(self.data, place + 4)?);
             let bits = word(self.data, place + 8)?;
-            let bits = if own.has_bits { bits & 0x00ff_ffff } else { bits };
+            let bits = if structure.has_bits { bits & 0x00ff_ffff } else { bits };
             if self.is_name(name, member) {
                 return Some(bits);
             }

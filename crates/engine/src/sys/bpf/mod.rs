@@ -243,14 +243,14 @@ impl Tracer {
         let queued = Map::new(LRU_HASH, 8, programs::QUEUED_BYTES, REQUESTS_MAX)?;
         let issued = Map::new(LRU_HASH, 8, programs::ISSUED_BYTES, REQUESTS_MAX)?;
         let sums = Map::new(ARRAY, 4, sums::BYTES, programs::ROWS as u32)?;
-        let others = Map::new(HASH, programs::NAME_BYTES, 16, OTHERS_MAX)?;
+        let processes = Map::new(HASH, programs::NAME_BYTES, 16, OTHERS_MAX)?;
         let mask = Map::new(ARRAY, 4, 8, 1)?;
         let maps = Maps {
             threads: threads.number(),
             queued: queued.number(),
             issued: issued.number(),
             sums: sums.number(),
-            others: others.number(),
+            others: processes.number(),
             mask: mask.number(),
         };
         let Kernel { offsets, queues, splits, issues, completes } = kernel;
@@ -265,7 +265,7 @@ impl Tracer {
             run(&programs::call_begins(&maps, process), None, Some(c"sys_enter"))?,
             run(&programs::queues(&maps, offsets, followed, last(queues)), Some(*queues), None)?,
         ];
-        Ok(Tracer { sums, others, mask, _attachments: attachments.into() })
+        Ok(Tracer { sums, others: processes, mask, _attachments: attachments.into() })
     }
 
     /// Follows one request in so many, a power of two, chosen at random.
@@ -277,7 +277,7 @@ impl Tracer {
 
     /// The sums so far.
     pub(crate) fn read(&self) -> Traced {
-        let [reads, writes, seen, metadata_reads, metadata_writes, flushes] = [
+        let [reads, writes, completions, metadata_reads, metadata_writes, flushes] = [
             0,
             1,
             programs::SEEN_ROW,
@@ -288,8 +288,8 @@ impl Tracer {
         .map(|row| self.row(row));
         Traced {
             data: [reads, writes],
-            seen: seen.completed,
-            seen_ns: seen.held_ns,
+            seen: completions.completed,
+            seen_ns: completions.held_ns,
             metadata: [metadata_reads, metadata_writes],
             flushes: flushes.queued,
             others: self.others(),
@@ -313,18 +313,18 @@ impl Tracer {
 
     fn others(&self) -> Vec<OtherProcess> {
         let mut key: Option<[u8; programs::NAME_BYTES]> = None;
-        let mut others = Vec::new();
+        let mut processes = Vec::new();
         while let Some(name) = self.others.next_key(key.as_ref()) {
             if let Some([requests, bytes]) = self.others.get(&name) {
                 let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
                 let name = String::from_utf8_lossy(text).into_owned();
-                others.push(OtherProcess { name, requests, bytes });
+                processes.push(OtherProcess { name, requests, bytes });
             }
             key = Some(name);
-            if others.len() > OTHERS_MAX as usize {
+            if processes.len() > OTHERS_MAX as usize {
                 break;
             }
         }
-        others
+        processes
     }
 }

@@ -334,14 +334,14 @@ pub(super) fn splits(maps: &Maps, at: &Offsets) -> Vec<u64> {
 /// A request is issued to the drive, perhaps again.
 pub(super) fn issues(maps: &Maps, at: &Offsets, argument: i16) -> Vec<u64> {
     let mut a = Assembler::default();
-    let (end, again) = (a.label(), a.label());
+    let (end, reissue) = (a.label(), a.label());
     a.load(Eight, R7, R1, 8 * argument);
     a.load(Eight, R8, R7, at.request_bio);
     a.jump_if(If::Equal, R8, 0, end);
     a.store(Eight, Frame, -8, R7);
     a.store(Eight, Frame, -16, R8);
     look_up(&mut a, maps.queued, -16);
-    a.jump_if(If::Equal, R0, 0, again);
+    a.jump_if(If::Equal, R0, 0, reissue);
     a.alu(Alu::Move, R6, R0);
     let value = -16 - ISSUED_BYTES as i16;
     a.store(Eight, Frame, value + issued::BIO, R8);
@@ -368,7 +368,7 @@ pub(super) fn issues(maps: &Maps, at: &Offsets, argument: i16) -> Vec<u64> {
     let first = a.label();
     a.jump_if(If::NotEqual, R0, 0, first);
     // The last issue counts: the drive may have refused the first.
-    a.bind(again);
+    a.bind(reissue);
     look_up(&mut a, maps.issued, -8);
     a.jump_if(If::Equal, R0, 0, end);
     a.load(Eight, R1, R0, issued::BIO);
@@ -418,14 +418,14 @@ pub(super) fn completes(maps: &Maps) -> Vec<u64> {
     a.jump_if(If::Equal, R0, 0, end);
     // The thread may have returned since this time was taken.
     a.load(Eight, R1, R0, thread::RETURNED);
-    let (later, since) = (a.label(), a.label());
+    let (later, counted) = (a.label(), a.label());
     a.jump_if_reg(If::Greater, R1, R8, later);
     a.alu(Alu::Subtract, R8, R1);
     a.alu_number(Alu::ShiftRight, R8, UNIT_SHIFT);
-    a.jump_if(If::NotEqual, R6, 0, since);
+    a.jump_if(If::NotEqual, R6, 0, counted);
     a.bind(later);
     a.alu_number(Alu::Move, R8, 0);
-    a.bind(since);
+    a.bind(counted);
     a.alu_number(Alu::Move, R1, 1);
     a.alu_number(Alu::ShiftLeft, R1, COUNT_SHIFT);
     a.alu(Alu::Add, R8, R1);
