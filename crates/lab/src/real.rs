@@ -159,11 +159,11 @@ pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()
 }
 
 fn options(request: &Request) -> Result<RigOptions> {
-    let Instrument { backend, pin, untraced, patience, .. } = request.instrument;
+    let Instrument { backend, pin, traces, patience, .. } = request.instrument;
     let journal = request.target.borrow.then(|| request.target.place()).transpose()?;
     let usual = RigOptions::default();
     let patience = patience.unwrap_or(usual.patience);
-    Ok(RigOptions { backend, pin, journal, traces: !untraced, patience, ..usual })
+    Ok(RigOptions { backend, pin, journal, traces, patience, ..usual })
 }
 
 /// Creates a scratch file on a file system in memory, in the first directory with room.

@@ -51,8 +51,8 @@ pub struct Instrument {
     pub backend: Option<BackendKind>,
     /// Bind every job to a CPU.
     pub pin: bool,
-    /// Do not follow requests in the kernel, which shows where the time goes.
-    pub untraced: bool,
+    /// Follow requests in the kernel, which shows where the time goes. It costs processor time.
+    pub traces: bool,
     /// Time without any answer from the drive after which the run is ended.
     pub patience: Option<Duration>,
     /// Session seed, for everything random in the run and for the session of a virtual drive.

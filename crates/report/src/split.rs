@@ -53,8 +53,9 @@ impl SplitTime {
         let is_real = run.target.kind != TargetKind::Virtual && run.origin.is_none();
         let is_untraced =
             has_statistic(run, Statistic::TimeTotal) && !has_statistic(run, Statistic::TimeHeld);
-        (is_real && is_untraced)
-            .then_some("as root (CAP_BPF, CAP_PERFMON) also before, in and after the block layer")
+        (is_real && is_untraced).then_some(
+            "--where on, as root, also shows the time before, in and after the block layer",
+        )
     }
 
     fn new(run: &Run, total: &Metric) -> Option<SplitTime> {

@@ -30,8 +30,8 @@ pub struct Request<'p> {
     pub jobs: &'p fio::Plan,
     /// The user's permissions for the files that the jobs name.
     pub permissions: Permissions,
-    /// Do not follow requests in the kernel, which shows where the time goes.
-    pub untraced: bool,
+    /// Follow requests in the kernel, which shows where the time goes.
+    pub traces: bool,
     /// The store of records; `None`: the user's own.
     pub store: Option<PathBuf>,
     /// The words of the command line, for the record.
@@ -68,12 +68,7 @@ impl<'p> Request<'p> {
             measure: Box::new(move |shared, interrupt| {
                 let mut setting = run::Setting { interrupt, announcer };
                 let result = target
-                    .open(
-                        &prepared,
-                        !self.untraced,
-                        Arc::clone(interrupt),
-                        Box::new(shared.clone()),
-                    )
+                    .open(&prepared, self.traces, Arc::clone(interrupt), Box::new(shared.clone()))
                     .and_then(|mut rig| Ok(prepared.run(rig.as_mut(), &mut setting)?));
                 let job_results = match result {
                     Ok(ran) => results.insert(ran),

@@ -83,8 +83,8 @@ pub struct InstrumentArgs {
     #[arg(long)]
     pub pin: bool,
     /// Follow requests in the kernel to show where the time goes, if it permits that (as root): on,
-    /// off
-    #[arg(long = "where", value_name = "SWITCH", value_parser = parse_switch, default_value = "on")]
+    /// off. It costs processor time
+    #[arg(long = "where", value_name = "SWITCH", value_parser = parse_switch, default_value = "off")]
     #[arg(action = ArgAction::Set)]
     #[arg(hide_default_value = true)]
     pub traces: bool,
@@ -160,7 +160,7 @@ impl MeasureArgs {
                 journal: self.borrow.journal.clone(),
                 keep: None,
             },
-            instrument: Instrument { backend, pin, untraced: !traces, patience, seed },
+            instrument: Instrument { backend, pin, traces, patience, seed },
             store: self.store.store.clone(),
             command: super::typed(),
             part_of: None,

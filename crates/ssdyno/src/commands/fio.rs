@@ -29,7 +29,7 @@ ssdyno's own options:
                      SSDYNO_OVERWRITE=DIR: those below a directory
   --no-iommu         detach a pci: drive from the kernel even if no IOMMU protects other memory
   --store=FILE       the store for the record
-  --where=off        do not follow requests in the kernel, which shows where the time goes
+  --where=on         follow requests in the kernel (as root), which shows where the time goes
   --dry-run          show the plan, then stop
   --as-is            what a script sees is only what fio prints; also SSDYNO_AS_IS=1, or a link
                      named fio
@@ -82,8 +82,8 @@ struct OwnOptions {
     permissions: Permissions,
     store: Option<PathBuf>,
     dry_run: bool,
-    /// Requests are not followed in the kernel.
-    untraced: bool,
+    /// Requests are followed in the kernel.
+    traces: bool,
     /// The run stands in for fio in a script.
     as_is: bool,
 }
@@ -98,7 +98,7 @@ impl OwnOptions {
                 "--store" => own_options.store = Some(word.value()?.into()),
                 "--overwrite-files" => permissions.overwrite_files = true,
                 "--no-iommu" => permissions.no_iommu = true,
-                "--where" => own_options.untraced = !switch(&word.value()?)?,
+                "--where" => own_options.traces = switch(&word.value()?)?,
                 "--dry-run" => own_options.dry_run = true,
                 "--as-is" => own_options.as_is = true,
                 _ => return Ok(false),
@@ -126,7 +126,7 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
     let request = lab::fio::Request {
         jobs: plan,
         permissions: own_options.permissions.clone(),
-        untraced: own_options.untraced,
+        traces: own_options.traces,
         store: own_options.store.clone(),
         command: cli::typed(),
     };

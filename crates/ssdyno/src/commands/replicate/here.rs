@@ -125,7 +125,7 @@ impl StepRunner<'_> {
                 destroy: options.destroy.iter().cloned().collect(),
                 ..Permissions::default()
             },
-            untraced: false,
+            traces: false,
             store: self.request.store.clone(),
             command: self.request.command.clone(),
         };
