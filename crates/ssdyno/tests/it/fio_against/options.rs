@@ -231,7 +231,21 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
     (&["log_issue_time"], "the log of operations would have a column more"),
     (&["write_hist_log", "log_hist_coarseness", "log_hist_msec"], "they sum up times by time"),
     (&["fill_device", "cmdprio_percentage"], "the machine decides"),
-    (&["random_sequence_stride"], "unknown to fio 3.33"),
+    (
+        &[
+            "random_sequence_stride",
+            "spr_cs",
+            "spr_num_regions",
+            "spr_op",
+            "sprandom",
+            "verify_pattern_interval",
+            "verify_policy",
+        ],
+        "unknown to fio 3.33",
+    ),
+    (&["verify_state_load", "verify_state_save"], "fio 3.33 has another format of states"),
+    (&["log_store_compressed"], "the log of operations would not be text"),
+    (&["force_async", "hipri", "sqthread_poll", "sqthread_poll_cpu"], "options of io_uring alone"),
 ];
 
 /// Whether an option is drawn, or left out with a reason.
