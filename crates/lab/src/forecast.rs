@@ -154,9 +154,9 @@ mod tests {
     #[test]
     fn rates_need_all_eight_figures() {
         let mut figures = usual::of_preset("sd-150x").expect("a preset");
-        let known = rates(&figures).expect("all of them");
-        assert_eq!(known.read.small_deep, SMALL_BYTES * figures["rand-read-4KiB-q32"]);
-        assert_eq!(known.write.large_single, figures["seq-write-1MiB-q1"]);
+        let complete = rates(&figures).expect("all of them");
+        assert_eq!(complete.read.small_deep, SMALL_BYTES * figures["rand-read-4KiB-q32"]);
+        assert_eq!(complete.write.large_single, figures["seq-write-1MiB-q1"]);
         figures.remove("rand-write-4KiB-q1");
         assert_eq!(rates(&figures), None);
     }

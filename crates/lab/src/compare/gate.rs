@@ -104,7 +104,7 @@ impl GateResult {
     /// The conclusion in one line about the side with this name.
     pub fn sentence(&self, pairs: &[Pair], name: &str) -> String {
         let limit = format!("more than {}%", (1000.0 * self.tolerated_loss).round() / 10.0);
-        let judged = self.slower.len() + self.open.len() + self.tolerated;
+        let total = self.slower.len() + self.open.len() + self.tolerated;
         if self.fails() {
             let figures =
                 self.slower.iter().filter_map(|figure| pairs.iter().find(|p| p.name == *figure));
@@ -116,7 +116,7 @@ impl GateResult {
             open => format!("; {open} may be: more runs would tell"),
         };
         format!(
-            "gate: passes, none of {judged} figures of {name} is shown to be slower by {limit}{open}"
+            "gate: passes, none of {total} figures of {name} is shown to be slower by {limit}{open}"
         )
     }
 }

@@ -52,7 +52,7 @@ fn without_a_split_an_idle_drive_is_not_blamed() {
     let few = Digest { ops: [199, 0], ..busy(0.1) };
     let elsewhere = Digest { bytes: [300_000_000, 0], ..busy(0.1) };
     for run in [deep, few, elsewhere] {
-        assert!(!first_statement(&[run.clone()]).contains("No cause"), "{run:?}");
+        assert!(!first_statement(std::slice::from_ref(&run)).contains("No cause"), "{run:?}");
     }
 }
 
