@@ -180,7 +180,10 @@ mod tests {
             ("ssdyno io . --time", "--time 10s"),
             // A word that means nothing here, or only elsewhere, gets the help.
             ("ssdyno upgrade", "ssdyno --help"),
-            ("ssdyno run . --title x", "ssdyno run --help"),
+            (
+                "ssdyno run . --title x",
+                "the same without it: ssdyno runs finds a run by drive and date",
+            ),
             ("ssdyno run . --iodepth 4", "ssdyno run --help"),
             ("ssdyno completions ksh", "ssdyno completions --help"),
         ];

@@ -342,7 +342,7 @@ mod tests {
         let page = include_str!("../../../../docs/fio.md");
         let lines = OWN_HELP.lines().filter_map(|line| line.trim().strip_prefix("--"));
         let names: Vec<_> = lines.filter_map(|line| line.split_whitespace().next()).collect();
-        assert_eq!(names.len(), 6, "{names:?}");
+        assert_eq!(names.len(), 7, "{names:?}");
         assert!(names.iter().all(|name| page.contains(&format!("| `--{name}` |"))), "{names:?}");
     }
 }
