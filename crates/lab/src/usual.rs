@@ -35,14 +35,25 @@ pub(crate) fn of_preset(name: &str) -> Option<Figures> {
     models()?.remove(name).map(|model| model.figures)
 }
 
-/// The figures of all presets of the target's class or, if that is unknown, of all presets.
+/// Classes of drives that a link of no known kind, as that of a virtual machine, may lead to. Cards and
+/// sticks are named by their links.
+const INNER: [&str; 2] = ["nvme", "sata"];
+
+/// The figures of all presets of the target's class or, if that is unknown, of the inner ones.
 pub(crate) fn of_class(target: &Target) -> Vec<Figures> {
     let Some((presets, mut models)) = drives::presets().ok().zip(models()) else {
         return Vec::new();
     };
     let class = class_of_target(target);
-    let members = presets.iter().filter(|preset| class.is_none() || class_of(preset) == class);
-    members.filter_map(|preset| Some(models.remove(&preset.name)?.figures)).collect()
+    let is_member = |preset: &&VirtualDrive| match class {
+        Some(_) => class_of(preset) == class,
+        None => class_of(preset).is_some_and(|class| INNER.contains(&class)),
+    };
+    presets
+        .iter()
+        .filter(is_member)
+        .filter_map(|preset| Some(models.remove(&preset.name)?.figures))
+        .collect()
 }
 
 /// The usual figures of all presets; a test parses them.
