@@ -97,9 +97,12 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<()> {
     if session.target().target.kind != TargetKind::Null {
         session.judge_run(Digest::of_run(workload, &measurement));
     }
-    of_neither(&TimeSeries::from_measurement(&measurement))
-        .into_iter()
-        .for_each(|f| session.note(f));
+    if let Some(doubt) = of_neither(&TimeSeries::from_measurement(&measurement)) {
+        session.note(match workload.mix.weight(OpKind::Write) {
+            0 => doubt,
+            _ => doubt.advise("-m sustain measures both rates and the size of the cache"),
+        });
+    }
     session.put_series(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
     session.checkpoint();
     session.completed(measurement).map(|_| ())

@@ -41,16 +41,17 @@ pub(super) fn body(page: &mut Page, run: &Run) {
     }
 }
 
-/// Where the time of some workloads goes, a line each.
+/// Where the time of some workloads goes, a line each, and what would show more of it.
 pub(super) fn times_of<'a>(
     page: &mut Page,
     splits: impl IntoIterator<Item = &'a SplitTime>,
     run: &Run,
 ) {
-    for split in splits {
-        page.labelled("time", Ink::Plain, &split.in_words());
+    let lines: Vec<String> = splits.into_iter().map(SplitTime::in_words).collect();
+    for line in &lines {
+        page.labelled("time", Ink::Plain, line);
     }
-    if let Some(missing) = SplitTime::missing(run) {
+    if let Some(missing) = SplitTime::missing(run).filter(|_| !lines.is_empty()) {
         page.labelled("time", Ink::Dim, missing);
     }
 }
