@@ -20,6 +20,7 @@ mod page;
 mod pairs;
 mod pci;
 mod places;
+mod predict;
 mod promises;
 mod results;
 mod rigs;
@@ -100,6 +101,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("page", page::run),
     ("pci", pci::run),
     ("plan", examples::plan),
+    ("predict", predict::run),
     ("recorder", examples::recorder),
     ("stacks", stacks::run),
     ("verdicts", examples::verdicts),
@@ -124,6 +126,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             return examples::drawn("headlines", &["--headlines"], count, seed);
         }
         ["import-against", ref rest @ ..] => return import_against::run(rest),
+        ["predict", filter] if filter != "--tiny" => return predict::run_some(filter),
         ["rigs", directory] => return rigs::run(directory),
         ["same", revision] => return same::run(revision),
         ["store", ref rest @ ..] => return store::run(rest),
@@ -148,7 +151,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
              coverage --rounds, cuts, fio-against, flips, guard, headlines --draw N --seed S, \
              import-against, iozone-against, \
-             kills, plans, rigs DIR, same REV, store, unsteady, verdicts --draw N --seed S",
+             kills, plans, predict ROWS, rigs DIR, same REV, store, unsteady, verdicts --draw N --seed S",
             known.join("|")
         );
     };
