@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use compat::import::{self, Pieces, StreamPiece};
 pub use compat::import::{FORMATS, Format};
 use jiff::Timestamp;
-use record::{Document, Run};
+use record::{Document, Labels, Run};
 use store::{Entered, News, RECORD_BYTES_MAX, Store};
 
 use crate::error::{LabError, Result};
+use crate::kept::answered;
 
 /// Records per transaction: enough to make its cost small, few enough to keep in memory.
 const BATCH: usize = 16;
@@ -76,7 +77,7 @@ pub fn format(name: &str) -> Result<&'static Format> {
 /// Checks that files can be imported; skips pipes.
 pub fn check(files: &[impl AsRef<Path>], only: Option<&Format>) -> Result<()> {
     let mut files = files.iter().map(AsRef::as_ref).filter(|path| !is_pipe(path));
-    files.try_for_each(|path| pass(path, only, &mut |_| Ok(())))
+    files.try_for_each(|path| pass(path, only, &Labels::default(), &mut |_| Ok(())))
 }
 
 /// A missing file and a directory are not: they are refused like an unreadable file.
@@ -86,16 +87,17 @@ fn is_pipe(path: &Path) -> bool {
 }
 
 /// Reads files (`-` is standard input) and passes every record to `each`, after entering it if
-/// there is a destination. `only` is the format, if known.
+/// there is a destination. `only` is the format, if known; `labels` go with results of other tools.
 pub fn read(
     files: &[impl AsRef<Path>],
     only: Option<&Format>,
     mut into: Option<Destination>,
+    labels: &Labels,
     each: &mut dyn FnMut(Imported) -> Result<()>,
 ) -> Result<()> {
     let result = files.iter().try_for_each(|path| {
         let mut batch = Batch { into: into.as_mut(), waiting: Vec::new(), bytes: 0, count: 0 };
-        let result = pass(path.as_ref(), only, &mut |imported| batch.add(imported, each));
+        let result = pass(path.as_ref(), only, labels, &mut |imported| batch.add(imported, each));
         let flushed = batch.flush(each);
         let count = batch.count;
         result.map_err(|e| match count {
@@ -149,6 +151,14 @@ impl Batch<'_> {
         let (waiting, _) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.bytes));
         let entries =
             destination.open()?.import(waiting.iter().map(|imported| &imported.document))?;
+        let headlines = waiting.iter().zip(&entries).filter(|(imported, entry)| {
+            entry.news != News::Known && imported.document.run().answer.is_none()
+        });
+        let headlines = headlines.filter_map(|(imported, entry)| {
+            let run = answered(imported.document.run().clone());
+            Some((entry.number, run.answer?.headline))
+        });
+        destination.open()?.keep_headlines(&headlines.collect::<Vec<_>>())?;
         self.count += entries.len();
         let imports = waiting.into_iter().zip(entries);
         imports
@@ -161,6 +171,7 @@ impl Batch<'_> {
 fn pass(
     path: &Path,
     only: Option<&Format>,
+    labels: &Labels,
     each: &mut dyn FnMut((Imported, usize)) -> Result<()>,
 ) -> Result<()> {
     let standard = path == Path::new("-");
@@ -179,6 +190,10 @@ fn pass(
             StreamPiece::Record { json, line } if takes_records => {
                 let document = Document::parse(&json)
                     .map_err(|e| usage_error(format!("line {line}: not an ssdyno record: {e}")))?;
+                if *labels != Labels::default() {
+                    let text = format!("line {line} is a record of ssdyno, which keeps its labels");
+                    return Err(usage_error(text).advise("import it without labels"));
+                }
                 has_records = true;
                 let file = file.clone();
                 each((Imported { document, file, line: Some(line), entered: None }, json.len()))?;
@@ -194,6 +209,7 @@ fn pass(
                 for (i, mut run) in runs.into_iter().enumerate() {
                     has_records = true;
                     complete(&mut run, &file, &bytes, i);
+                    run.labels = labels.clone().if_any();
                     let document =
                         Document::from_run(run).map_err(|e| usage_error(e.to_string()))?;
                     let file = file.clone();

@@ -1,7 +1,8 @@
 //! A stored record prepared for display, with its origin and conflicts from the store.
 
+use jiff::Timestamp;
 use record::{Document, Finding, FindingKind, Level, Run};
-use store::{Provenance, Store, StoreError, StoredRecord};
+use store::{Filter, Provenance, RunSummary, Store, StoreError, StoredRecord};
 
 /// Loads a record by number for display. Its first findings report its origin and whether the store
 /// still has its original content. The document is as stored.
@@ -22,6 +23,29 @@ pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
     }
     run.warnings.splice(0..0, findings);
     Ok((answered(run), document))
+}
+
+/// The runs that match a filter, latest first, each with a headline. Records that were stored without
+/// an answer (those of earlier versions, and runs that were killed) are read once, and their headline is kept.
+pub fn listed(store: &mut Store, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
+    let mut runs = store.runs(filter)?;
+    let mut headlines = Vec::new();
+    for run in runs.iter_mut().filter(|run| run.answer.is_none() && !run.running) {
+        run.answer = kept(store, run.number)?.0.answer.map(|answer| answer.headline);
+        headlines.extend(run.answer.clone().map(|headline| (run.number, headline)));
+    }
+    if !headlines.is_empty() && store.read_only().is_none() {
+        // A store that is locked gets them the next time.
+        let _ = store.keep_headlines(&headlines);
+    }
+    Ok(runs)
+}
+
+/// The start of a run, milliseconds since 1970; `None` if it is unknown.
+pub fn started_ms(run: &Run) -> Option<i64> {
+    let is_known = run.origin.as_ref().is_none_or(|origin| origin.start_known);
+    let time = is_known.then(|| run.started.parse::<Timestamp>().ok()).flatten();
+    time.map(|time| time.as_millisecond())
 }
 
 /// The other records with this id, in a sentence.

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use record::{
-    Answer, Environment, Finding, FindingKind, Health, Level, PartOf, Plan, Run, Safety, Stamp,
-    State, Target, TargetKind, Unit,
+    Answer, Environment, Finding, FindingKind, Health, Labels, Level, PartOf, Plan, Run, Safety,
+    Stamp, State, Target, TargetKind, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
 use rules::Neighbour;
@@ -58,6 +58,8 @@ pub(crate) struct Test<'a> {
     pub seed: Option<u64>,
     /// The protocol to which the run belongs.
     pub part_of: Option<PartOf>,
+    /// The user's title, note and tags.
+    pub labels: Labels,
 }
 
 impl Recording {
@@ -78,6 +80,7 @@ impl Recording {
             state_before: info.state,
             protocol: test.protocol,
             part_of: test.part_of,
+            labels: test.labels.if_any(),
             options: test.options,
             seed: test.seed,
             ..Run::new(test.method, info.target.clone())

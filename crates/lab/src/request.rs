@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::BackendKind;
-use record::PartOf;
+use record::{Labels, PartOf};
 
 /// The target that completes everything at once; a run on it measures the instrument.
 pub(crate) const NULL: &str = "null:";
@@ -23,6 +23,8 @@ pub struct Request {
     pub command: Vec<String>,
     /// The protocol to which the run belongs, for the record.
     pub part_of: Option<PartOf>,
+    /// The user's title, note and tags, for the record.
+    pub labels: Labels,
 }
 
 /// A target, and the user's permissions for it.

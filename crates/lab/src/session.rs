@@ -71,6 +71,7 @@ impl Request {
                 seed: Some(self.instrument.seed),
                 provokes: work.info.provokes,
                 part_of: self.part_of.clone(),
+                labels: self.labels.clone(),
             },
             store: self.store.as_deref(),
             fills: work.info.scratch.fills,

@@ -7,8 +7,8 @@ use workload::Workload;
 
 use crate::kind::kinds;
 use crate::{
-    Answer, Environment, Finding, FindingKind, Health, Histogram, IoErrors, Metric, Origin, PartOf,
-    Plan, Series, Stamp, Target, Verdict,
+    Answer, Environment, Finding, FindingKind, Health, Histogram, IoErrors, Labels, Metric, Origin,
+    PartOf, Plan, Series, Stamp, Target, Verdict,
 };
 
 /// Name and version of the schema. Only additions keep the number.
@@ -89,6 +89,9 @@ pub struct Run {
     /// The protocol file of which this run is a step; absent for a separate run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<PartOf>,
+    /// The user's title, note and tags; absent if none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Labels>,
     /// The options that determine its work, as given, without the target and the seed; empty if
     /// none was given, absent if unknown (records of earlier versions and of other tools).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -189,6 +192,18 @@ impl Run {
             origin: Some(origin),
             ..Run::new(method, Target::default())
         }
+    }
+
+    /// The user's title, or the title that another tool's result had.
+    pub fn title(&self) -> Option<&str> {
+        let own_title = self.labels.as_ref().and_then(|labels| labels.title.as_deref());
+        own_title.or_else(|| self.origin.as_ref()?.title.as_deref())
+    }
+
+    /// The user's tags.
+    pub fn tags(&self) -> impl Iterator<Item = (&str, &str)> {
+        let tags = self.labels.iter().flat_map(|labels| &labels.tags);
+        tags.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// The metric of that name.

@@ -71,6 +71,17 @@ pub(crate) fn origin(run: &Run) -> Vec<String> {
     items
 }
 
+/// The user's title and tags; empty without any.
+pub(crate) fn labels(run: &Run) -> Vec<String> {
+    let title = run.labels.as_ref().and_then(|labels| labels.title.clone());
+    title.into_iter().chain(run.tags().map(|(name, value)| format!("{name}={value}"))).collect()
+}
+
+/// The user's remark.
+pub(crate) fn note(run: &Run) -> Option<&str> {
+    run.labels.as_ref()?.note.as_deref()
+}
+
 /// Start, to the minute: `2026-11-21 20:50`.
 pub(crate) fn when(run: &Run) -> String {
     start(run, to_the_minute)

@@ -28,6 +28,7 @@ pub fn markdown(run: &Run) -> String {
         }
     }
     for (label, items) in [
+        ("Labels", facts::labels(run)),
         ("From", facts::origin(run)),
         ("Drive", facts::drive(run, false)),
         ("Target", facts::target(run, false)),

@@ -1,12 +1,14 @@
 //! Finding runs by number, id prefix, `last`, or target.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use record::{Metric, RecordHash};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::summary::Provenance;
-use crate::{StoreError, rows};
+use crate::{StoreError, labels, rows};
 
 /// Filter for runs; unset fields match everything.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +17,20 @@ pub struct Filter {
     /// path; case-insensitive.
     pub drive: Option<String>,
     pub method: Option<String>,
+    /// Name of the machine that measured it.
+    pub host: Option<String>,
+    /// Part of its title; case-insensitive.
+    pub title: Option<String>,
+    /// Tags that it has, names and values.
+    pub tags: Vec<(String, String)>,
     /// Started at this time or later.
     pub since: Option<Timestamp>,
     /// Started before this time.
     pub until: Option<Timestamp>,
     /// Maximum number of runs, latest first.
     pub limit: Option<u32>,
+    /// Only runs before this number: the next page of a list.
+    pub before: Option<i64>,
 }
 
 /// One line in the list of runs.
@@ -36,6 +46,12 @@ pub struct RunSummary {
     pub kind: Provenance,
     /// Id of the machine that measured it.
     pub machine: Option<String>,
+    /// Name of that machine.
+    pub host: Option<String>,
+    /// The user's title, or that of another tool's result.
+    pub title: Option<String>,
+    /// The user's tags.
+    pub tags: BTreeMap<String, String>,
     /// Whether another record in the store has the same id but different content.
     pub conflict: bool,
     /// RFC 3339.
@@ -50,6 +66,8 @@ pub struct RunSummary {
     pub drive: Option<String>,
     /// Serial number of the drive.
     pub serial: Option<String>,
+    /// Firmware of the drive.
+    pub firmware: Option<String>,
     /// Whether it ran to its end.
     pub complete: bool,
     /// Whether it is still being written.
@@ -80,9 +98,13 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     let in_ms = |time: Timestamp| Value::from(time.as_millisecond());
     let drive = filter.drive.as_ref().map(|text| Value::from(text.to_lowercase()));
     let method = filter.method.clone().map(Value::from);
+    let title = filter.title.as_ref().map(|text| Value::from(text.to_lowercase()));
     let conditions = [
         ("run.place IN (SELECT id FROM place WHERE instr(search, ?))", drive),
         ("run.method = ?", method),
+        ("run.host = ?", filter.host.clone().map(Value::from)),
+        ("instr(lower(run.title), ?)", title),
+        ("run.number < ?", filter.before.map(Value::from)),
         ("run.started_ms >= ?", filter.since.map(in_ms)),
         ("run.started_ms < ?", filter.until.map(in_ms)),
     ];
@@ -92,6 +114,10 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
             words.push(condition);
             values.push(value);
         }
+    }
+    for (name, value) in &filter.tags {
+        words.push("run.number IN (SELECT run FROM tag WHERE name = ? AND value = ?)");
+        values.extend([Value::from(name.clone()), Value::from(value.clone())]);
     }
     (words.join(" AND "), values)
 }
@@ -114,7 +140,8 @@ pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<R
                 hash, kind, machine, headline,
                 EXISTS (SELECT 1 FROM run AS other
                         WHERE other.id = run.id COLLATE NOCASE AND other.id = run.id
-                          AND other.number <> run.number)
+                          AND other.number <> run.number),
+                host, title, firmware
          FROM run JOIN place ON place.id = run.place
          WHERE number IN (SELECT number FROM run WHERE {conditions} ORDER BY number DESC LIMIT ?)
          ORDER BY number DESC"
@@ -141,6 +168,10 @@ fn summary(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         target: row.get(7)?,
         drive: row.get(8)?,
         serial: row.get(9)?,
+        host: row.get(19)?,
+        title: row.get(20)?,
+        tags: labels::tags(conn, number)?,
+        firmware: row.get(21)?,
         complete,
         running,
         cut_short,

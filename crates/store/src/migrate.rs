@@ -6,20 +6,16 @@
 //! moved as is: as before, its run is listed but cannot be loaded. Of the metrics and series, all
 //! that can be read is moved, and a finding counts the rest, which the old tables take with them.
 
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
-
 use record::{Finding, FindingKind, Level, Metric, OriginKind, Run, Series, Unit};
 use rusqlite::{Connection, Row, params};
 
+use crate::labels::{RowLabels, columns_of_4};
 use crate::pack::{Packed, Torn, squeeze};
+use crate::progress::MigrationProgress;
 use crate::rows::{self, Entry};
 use crate::series::unpack_values;
 use crate::summary::{Provenance, RunTarget, Summary};
 use crate::writer::Writer;
-
-/// Interval between reports of progress; a shorter migration reports none.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Renames the old tables to make room for the new ones. Drops the old indexes first, because the
 /// new ones use their names.
@@ -32,37 +28,18 @@ pub(crate) const TO_2: &str = concat!(
     include_str!("schema_2.sql")
 );
 
-/// Progress callback: number of migrated runs and of all runs.
-pub type Progress = fn(done: u64, of: u64);
-
-static PROGRESS: OnceLock<Progress> = OnceLock::new();
-
-/// Sets the callback that a migration calls every 2 s. It is global, because a store is opened in
-/// many places but migrated only once. Only the first call has an effect.
-pub fn on_migration(progress: Progress) {
-    // Later calls have no effect.
-    let _ = PROGRESS.set(progress);
-}
-
-/// Calls the callback for a migration that another process makes.
-pub fn report_migration(done: u64, of: u64) {
-    PROGRESS.get().iter().for_each(|tell| tell(done, of));
-}
-
 /// Moves the runs.
 pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
     // Rows are written in the latest form.
     columns_of_3(conn)?;
+    columns_of_4(conn)?;
     let sql = "SELECT number FROM run_1 ORDER BY number";
     let numbers: Vec<i64> =
         conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let mut reported = Instant::now();
-    for (done, number) in numbers.iter().enumerate() {
+    let mut progress = MigrationProgress::start(numbers.len());
+    for number in &numbers {
         move_run(conn, *number)?;
-        if reported.elapsed() >= PATIENCE {
-            reported = Instant::now();
-            report_migration(done as u64 + 1, numbers.len() as u64);
-        }
+        progress.step();
     }
     // Numbers of removed runs are not reused.
     conn.execute_batch(
@@ -118,6 +95,7 @@ fn old(row: &Row<'_>) -> rusqlite::Result<Old> {
         reads_only: false,
         whole_drive: false,
         written_bytes: None,
+        labels: RowLabels::default(),
     };
     Ok(Old { body: row.get(12)?, writer: rows::writer(row, 13)?, summary })
 }

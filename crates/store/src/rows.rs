@@ -68,6 +68,7 @@ fn without_bulk(run: &Run) -> Run {
         method: run.method.clone(),
         protocol: run.protocol,
         part_of: run.part_of.clone(),
+        labels: run.labels.clone(),
         options: run.options.clone(),
         seed: run.seed,
         target: run.target.clone(),
@@ -134,6 +135,7 @@ pub(crate) fn update(conn: &Connection, number: i64, entry: &Entry) -> rusqlite:
         s.written_bytes.and_then(|bytes| i64::try_from(bytes).ok()),
         number
     ])?;
+    s.labels.put(conn, number)?;
     put_record(conn, number, &entry.body, &entry.latencies)
 }
 

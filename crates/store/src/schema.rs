@@ -7,7 +7,7 @@
 use rusqlite::Connection;
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
 
-use crate::migrate;
+use crate::{labels, migrate};
 
 /// Application id in the header: "ssdy".
 pub(crate) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"ssdy");
@@ -32,6 +32,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step::sql(include_str!("schema_1.sql")),
     Step { sql: migrate::TO_2, rows: migrate::rows_to_2 },
     Step { sql: "", rows: migrate::columns_of_3 },
+    Step { sql: "", rows: labels::rows_to_4 },
 ];
 
 /// Version of a fully migrated store.

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::file::{self, Fsync, Journal, Opened};
 use crate::find::{Filter, RunSummary};
+use crate::labels::{self, Host};
 use crate::live::{Live, Point};
 use crate::rows::{self, Entry, Stored};
 use crate::schema::APPLICATION_ID;
@@ -311,6 +312,22 @@ impl Store {
     /// The number of runs that match the filter, regardless of its limit.
     pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
         self.read(|conn| find::count(conn, filter))
+    }
+
+    /// The machines that measured the runs, by name. A record without a host has none.
+    pub fn hosts(&self) -> Result<Vec<Host>, StoreError> {
+        self.read(labels::hosts)
+    }
+
+    /// Keeps headlines of runs, by number, whose records have no answer, so that lists need not read
+    /// the records again. They are no part of the records.
+    pub fn keep_headlines(&mut self, headlines: &[(i64, String)]) -> Result<(), StoreError> {
+        let sql = "UPDATE run SET answer = ? WHERE number = ? AND answer IS NULL";
+        self.write(Fsync::Later, |tx| {
+            headlines
+                .iter()
+                .try_for_each(|(number, text)| tx.execute(sql, (text, number)).map(drop))
+        })
     }
 
     /// The numbers of all runs, oldest first.

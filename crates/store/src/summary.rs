@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::StoreError;
 use crate::dates::milliseconds;
+use crate::labels::RowLabels;
 
 /// Maximum number of metrics that represent a run.
 const HEADLINE: usize = 4;
@@ -61,6 +62,7 @@ pub(crate) struct Summary {
     pub reads_only: bool,
     pub whole_drive: bool,
     pub written_bytes: Option<u64>,
+    pub labels: RowLabels,
 }
 
 impl Summary {
@@ -88,6 +90,7 @@ impl Summary {
             reads_only: plan.is_some_and(|p| p.write_bytes_max == 0 && p.destroys.is_none()),
             whole_drive: run.target.kind == TargetKind::Device && is_whole,
             written_bytes: run.health_after.as_ref().and_then(|health| health.written_bytes),
+            labels: RowLabels::from_run(run),
         })
     }
 }

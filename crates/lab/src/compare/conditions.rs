@@ -28,7 +28,7 @@ fn conditions(run: &Run) -> Conditions {
     let machine = &run.environment;
     let tool = run.origin.as_ref().map(|o| o.tool_name());
     let state = (run.state_before != State::Unknown).then_some(run.state_before);
-    let title = run.origin.as_ref().and_then(|o| o.title.clone());
+    let title = run.title().map(String::from);
     [
         (TITLE, title),
         ("drive", drive.and_then(|d| d.model.clone().or(Some(d.name.clone())))),
@@ -66,14 +66,36 @@ fn target(run: &Run) -> Option<String> {
 
 /// Conditions that differ, or that are known for only one side.
 pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
+    let tags = tag_conditions(a, b);
     let [a, b] = [a, b].map(|side| side.iter().map(conditions).collect::<Vec<_>>());
     let Some(first) = a.first() else { return Vec::new() };
     let names = first.iter().map(|(what, _)| *what).enumerate();
     names
         .filter(|(_, what)| !matches!(*what, TITLE | "host"))
         .map(|(i, what)| Difference { what: what.into(), a: values(&a, i), b: values(&b, i) })
+        .chain(tags)
         .filter(|difference| difference.a != difference.b)
         .collect()
+}
+
+/// The tags of both sides, each as a condition.
+fn tag_conditions(a: &[Run], b: &[Run]) -> Vec<Difference> {
+    let names: BTreeSet<&str> =
+        a.iter().chain(b).flat_map(Run::tags).map(|(name, _)| name).collect();
+    let tagged = |side: &[Run], name: &str| {
+        let values: BTreeSet<&str> = side.iter().filter_map(|run| tag(run, name)).collect();
+        (!values.is_empty()).then(|| values.into_iter().collect::<Vec<_>>().join(" | "))
+    };
+    let conditions = names.into_iter().map(|name| Difference {
+        what: format!("tag {name}").into(),
+        a: tagged(a, name),
+        b: tagged(b, name),
+    });
+    conditions.collect()
+}
+
+fn tag<'r>(run: &'r Run, name: &str) -> Option<&'r str> {
+    run.tags().find(|(tag, _)| *tag == name).map(|(_, value)| value)
 }
 
 fn values(side: &[Conditions], index: usize) -> Option<String> {
@@ -81,20 +103,30 @@ fn values(side: &[Conditions], index: usize) -> Option<String> {
     (!values.is_empty()).then(|| values.into_iter().collect::<Vec<_>>().join(" | "))
 }
 
-/// Groups the runs by a condition, in the order of their first run. Each group comes with its
-/// value.
+/// Groups the runs by a condition or a tag (`tag:board`, or `board` if no condition is called so), in
+/// the order of their first run. Each group comes with its value.
 pub fn group_by(runs: Vec<Run>, by: &str) -> Result<Vec<(String, Vec<Run>)>> {
     let name = by.replace(['-', '_'], " ");
     let names: Vec<_> =
         runs.first().map(|r| conditions(r).map(|(what, _)| what).to_vec()).unwrap_or_default();
-    let Some(index) = names.iter().position(|what| *what == name) else {
-        let names: Vec<_> = names.iter().map(|what| what.replace(' ', "-")).collect();
-        let names = names.join(", ");
+    let index = names.iter().position(|what| *what == name);
+    // A tag may have the name of a condition.
+    let tag_name = by.strip_prefix("tag:").or(if index.is_none() { Some(by) } else { None });
+    let is_tag = tag_name.is_some_and(|name| runs.iter().any(|run| tag(run, name).is_some()));
+    if index.is_none() && !is_tag {
+        let tags: BTreeSet<&str> = runs.iter().flat_map(Run::tags).map(|(name, _)| name).collect();
+        let names = names.iter().map(|what| what.replace(' ', "-"));
+        let names = names.chain(tags.into_iter().map(|name| format!("tag:{name}")));
+        let names = names.collect::<Vec<_>>().join(", ");
         return Err(LabError::usage(format!("no condition '{by}' to group by; known: {names}")));
-    };
+    }
     let mut groups: Vec<(String, Vec<Run>)> = Vec::new();
     for run in runs {
-        let value = conditions(&run)[index].1.clone().unwrap_or_else(|| "unknown".into());
+        let value = match (index, tag_name) {
+            (Some(index), _) => conditions(&run)[index].1.clone(),
+            (None, name) => tag(&run, name.unwrap_or_default()).map(String::from),
+        };
+        let value = value.unwrap_or_else(|| "unknown".into());
         match groups.iter_mut().find(|(name, _)| *name == value) {
             Some((_, group)) => group.push(run),
             None => groups.push((value, vec![run])),

@@ -1,6 +1,6 @@
 //! Tests comparisons of published records and of synthetic ones.
 
-use record::{Finding, Level, Metric, Origin};
+use record::{Finding, Labels, Level, Metric, Origin};
 
 use super::*;
 use crate::published;
@@ -253,6 +253,27 @@ fn runs_are_grouped_by_a_condition() {
     assert_eq!(sizes, [("board a", 2), ("board b", 1)]);
     let error = group_by(runs, "colour").expect_err("no such condition").to_string();
     assert!(error.contains("known: title, drive, serial-number"), "{error}");
+}
+
+#[test]
+fn runs_are_grouped_by_a_tag_which_is_a_condition() {
+    let tagged = |id: &str, board: &str| {
+        let tags = [("board".to_string(), board.to_string())].into();
+        Run { labels: Some(Labels { tags, ..Labels::default() }), ..quick(id, &[1.0]) }
+    };
+    let runs = vec![tagged("1", "mini-a"), tagged("2", "mini-b"), quick("3", &[1.0])];
+    for by in ["board", "tag:board"] {
+        let groups = group_by(runs.clone(), by).expect("grouped");
+        let names: Vec<_> = groups.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["mini-a", "mini-b", "unknown"]);
+    }
+    let error = group_by(runs.clone(), "fan").expect_err("no such tag").to_string();
+    assert!(error.ends_with("kernel, tag:board"), "{error}");
+    let [a, b, _] = runs.try_into().expect("three");
+    let differences = one(side([a]), side([b])).conditions_differ;
+    let board =
+        Difference { what: "tag board".into(), a: Some("mini-a".into()), b: Some("mini-b".into()) };
+    assert!(differences.contains(&board), "{differences:?}");
 }
 
 #[test]

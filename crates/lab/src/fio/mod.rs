@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub use engine::Permissions;
 use fio::output;
 use fio::run::{self, Announcer, CheckedPlan, Ran};
-use record::{Plan, PlanStep, Safety, TargetKind};
+use record::{Labels, Plan, PlanStep, Safety, TargetKind};
 use rig::TargetInfo;
 use script::Outcome;
 
@@ -36,6 +36,8 @@ pub struct Request<'p> {
     pub store: Option<PathBuf>,
     /// The words of the command line, for the record.
     pub command: Vec<String>,
+    /// The user's title, note and tags, for the record.
+    pub labels: Labels,
 }
 
 impl<'p> Request<'p> {
@@ -61,6 +63,7 @@ impl<'p> Request<'p> {
                 seed: None,
                 provokes: &[],
                 part_of: None,
+                labels: self.labels.clone(),
             },
             store: self.store.as_deref(),
             fills: false,

@@ -44,6 +44,11 @@ pub(super) fn summary(run: &Run) -> Markup {
                     @for tile in &tiles { (draw(tile)) }
                 }
             }
+            @let labels = facts::labels(run);
+            @if !labels.is_empty() {
+                p.facts { @for label in &labels { span { (label) } } }
+            }
+            @if let Some(note) = facts::note(run) { p.rest { (note) } }
             @if run.origin.is_some() {
                 p.facts { @for fact in facts::origin(run) { span { (fact) } } }
             }

@@ -113,6 +113,8 @@ pub(super) fn header(page: &mut Page, run: &Run) {
         (ink, facts::ending(run)),
         (Ink::Dim, facts::when(run)),
     ]);
+    page.items("labels", &facts::labels(run));
+    facts::note(run).iter().for_each(|note| page.labelled("remark", Ink::Plain, note));
     page.items("from", &facts::origin(run));
     page.items("drive", &drive(run));
 }

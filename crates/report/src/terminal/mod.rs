@@ -124,6 +124,8 @@ fn header(page: &mut Page, run: &Run) {
     ];
     page.title(&title);
     page.blank();
+    page.items("labels", &facts::labels(run));
+    facts::note(run).iter().for_each(|note| page.labelled("remark", Ink::Plain, note));
     page.items("from", &facts::origin(run));
     page.items("drive", &facts::drive(run, true));
     page.items("target", &facts::target(run, true));

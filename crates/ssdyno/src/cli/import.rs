@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::StoreArgs;
+use super::{LabelArgs, StoreArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -25,6 +25,8 @@ pub struct ImportArgs {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
+    pub labels: LabelArgs,
+    #[command(flatten)]
     pub store: StoreArgs,
 }
 
@@ -33,6 +35,7 @@ Examples:
   ssdyno import fio.json                    a file may contain results of several tools
   fio --name=x --rw=randread ... | ssdyno import -
   ssdyno import --dry-run old-logs/*.txt    list the results in them
+  ssdyno import mini-a/*.txt --tag board=mini-a
   ssdyno compare last pub:002/mini-base-fio-1
 
 Whatever a tool did not record stays unknown. A result that is already in the store is not imported

@@ -58,6 +58,9 @@ pub fn shown_for(definition: Command, words: &[String]) -> Command {
     let hidden = move |name: &str| match name {
         "answers" => !spoken.contains(&"--protocol"),
         RESUME if spoken.contains(&"--protocol") => false,
+        // The options of these groups, and those that go with another option.
+        "backend" | "pin" | "traces" | "patience" => !spoken.contains(&INSTRUMENT),
+        "journal" => !spoken.contains(&"--borrow"),
         "no_iommu" => !spoken.iter().any(|word| word.starts_with("pci:")),
         _ => work::declared().iter().any(|(option, methods)| {
             option.name() == name && !methods.iter().any(|method| spoken.contains(method))
@@ -74,6 +77,9 @@ pub fn shown_for(definition: Command, words: &[String]) -> Command {
         names.iter().fold(run, |run, name| run.mut_arg(name, |argument| argument.hide(true)))
     })
 }
+
+/// The word that shows the options of the instrument.
+const INSTRUMENT: &str = "instrument";
 
 /// The option that protocols share.
 pub const RESUME: &str = "resume";
@@ -149,7 +155,8 @@ Examples:
   ssdyno run . --protocol board-against-board  steps and questions from a file
   ssdyno run . --json | jq .metrics         for programs
 
-Methods have options of their own: ssdyno run -m METHOD --help, or ssdyno methods METHOD.";
+More options: ssdyno run instrument --help shows --backend, --pin, --where and --patience;
+ssdyno run -m METHOD --help, or ssdyno methods METHOD, those of a method.";
 
 #[derive(Debug, Args)]
 pub struct ListArgs {

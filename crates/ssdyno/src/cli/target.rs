@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use lab::{BackendKind, Instrument, Request, TargetRequest};
+use record::Labels;
 use workload::units;
 
 use super::{complete, parse_page};
@@ -49,9 +50,34 @@ pub struct MeasureArgs {
     #[command(flatten)]
     pub instrument: InstrumentArgs,
     #[command(flatten)]
+    pub labels: LabelArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// What the user calls a run.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Labels")]
+pub struct LabelArgs {
+    /// A title for the record
+    #[arg(long, value_name = "TEXT", value_parser = record::parse_title)]
+    pub title: Option<String>,
+    /// A remark for the record
+    #[arg(long, value_name = "TEXT", value_parser = record::parse_note)]
+    pub note: Option<String>,
+    /// A tag to group and filter by, as in board=mini-a; can be repeated
+    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = record::parse_tag)]
+    pub tags: Vec<(String, String)>,
+}
+
+impl LabelArgs {
+    /// The labels for the record. Of two tags with one name, the last counts.
+    pub fn labels(&self) -> Labels {
+        let LabelArgs { title, note, tags } = self.clone();
+        Labels { title, note, tags: tags.into_iter().collect() }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -133,6 +159,9 @@ pub struct OutputArgs {
     /// File for the HTML report [default: beside the store]
     #[arg(long, value_name = "FILE", value_parser = parse_page)]
     pub html: Option<PathBuf>,
+    /// Also write the metrics to a textfile of node_exporter in DIR
+    #[arg(long, value_name = "DIR")]
+    pub prom: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -164,6 +193,7 @@ impl MeasureArgs {
             store: self.store.store.clone(),
             command: super::typed(),
             part_of: None,
+            labels: self.labels.labels(),
         }
     }
 }

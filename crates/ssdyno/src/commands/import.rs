@@ -27,13 +27,14 @@ pub fn run(args: &ImportArgs) -> Result {
         destination = Some(Destination::at(args.store.store.as_deref()));
     }
     let mut rows = Rows::default();
-    let outcome = import::read(&args.files, format, destination, &mut |imported| {
-        if !args.json {
-            rows.add(&imported);
-            return Ok(());
-        }
-        print_json(&imported).map_err(|failure| LabError::new(ErrorKind::Io, failure.text()))
-    });
+    let outcome =
+        import::read(&args.files, format, destination, &args.labels.labels(), &mut |imported| {
+            if !args.json {
+                rows.add(&imported);
+                return Ok(());
+            }
+            print_json(&imported).map_err(|failure| LabError::new(ErrorKind::Io, failure.text()))
+        });
     if !args.json {
         present::print(&rows.render())?;
     }

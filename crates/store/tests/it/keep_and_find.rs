@@ -247,3 +247,32 @@ fn opening_a_missing_store_for_reading_creates_none() {
     Store::open(Some(&path)).expect("created with its directories");
     Store::open_existing(Some(&path)).expect("there now");
 }
+
+#[test]
+fn runs_are_found_by_their_labels_which_travel_with_them() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("it opens");
+    for (title, board) in [("a fan", "mini-a"), ("no fan", "mini-b"), ("a fan", "mini-b")] {
+        let mut run = run("quick", "X1", "S1");
+        let tags = [("board".to_string(), board.to_string())].into();
+        run.labels = Some(record::Labels { title: Some(title.into()), note: None, tags });
+        store.begin(&run).expect("begun");
+        store.finish(&run).expect("finished");
+    }
+    let numbers = |store: &Store, filter: Filter| {
+        let runs = store.runs(&filter).expect("a list");
+        runs.iter().map(|run| run.number).collect::<Vec<_>>()
+    };
+    let tag = |value: &str| vec![("board".to_string(), value.to_string())];
+    assert_eq!(numbers(&store, Filter { tags: tag("mini-b"), ..Filter::default() }), [3, 2]);
+    let title = Some("A Fan".to_string());
+    let filter = Filter { title, tags: tag("mini-b"), ..Filter::default() };
+    assert_eq!(numbers(&store, filter.clone()), [3]);
+    assert_eq!(store.count(&filter).expect("counted"), 1);
+    let mut other = Store::open(Some(&dir.path().join("other.sqlite"))).expect("it opens");
+    let documents: Vec<_> = [1, 2, 3].map(|n| store.document(n).expect("there")).into();
+    other.import(&documents).expect("imported");
+    assert_eq!(numbers(&other, filter), [3]);
+    other.remove(&[3]).expect("removed");
+    assert_eq!(numbers(&other, Filter { tags: tag("mini-b"), ..Filter::default() }), [2]);
+}

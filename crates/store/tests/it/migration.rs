@@ -1,6 +1,9 @@
 //! A store written by version 1 of the schema: `ssdyno io` on the null target (run 1) and a virtual
 //! drive (2), imports of another store's export (3) and of dd's results (4 to 8), a removed run (9)
 //! and a killed one (10). `version-1.jsonl` is the export made by that version of ssdyno.
+//!
+//! And one of version 3, written on host `beta`: its run (1), two carried from host `alpha` (2 and 3),
+//! and fio's results with a title (4).
 
 use std::fs;
 use std::path::PathBuf;
@@ -37,6 +40,44 @@ fn every_record_is_unchanged() {
         before["environment"]["machine_id"] = Value::Null;
         assert_eq!(after, before, "run {number}");
     }
+}
+
+#[test]
+fn a_store_of_version_3_gets_hosts_titles_and_firmware_from_its_records() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("runs.sqlite");
+    fs::write(&path, include_bytes!("../stores/version-3.sqlite")).expect("a copy");
+    let refused = Store::open_current(Some(&path)).map(drop);
+    assert!(matches!(refused, Err(StoreError::NotMigrated { found: 3, .. })), "{refused:?}");
+    let mut store = Store::open(Some(&path)).expect("it opens");
+    let runs = store.runs(&Filter::default()).expect("a list");
+    let rows = runs.iter().map(|run| (run.number, run.host.as_deref(), run.title.as_deref()));
+    let (alpha, beta) = (Some("alpha"), Some("beta"));
+    assert_eq!(
+        rows.collect::<Vec<_>>(),
+        [(4, None, Some("mytitle")), (3, alpha, None), (2, alpha, None), (1, beta, None)]
+    );
+    for run in &runs {
+        let kept = store.kept(run.number).expect("readable");
+        assert!(kept.intact, "run {}", run.number);
+        let firmware = kept.document.run().target.drive.as_ref().and_then(|d| d.firmware.clone());
+        assert_eq!(run.firmware, firmware, "run {}", run.number);
+    }
+    let hosts = store.hosts().expect("listed");
+    assert_eq!(hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(), ["alpha", "beta"]);
+    assert!(hosts.iter().all(|host| host.machine.is_some()));
+    let filter = Filter { host: Some("alpha".into()), before: Some(3), ..Filter::default() };
+    assert_eq!(store.runs(&filter).expect("a list").len(), 1);
+    let unanswered = Filter { title: Some("MYT".into()), ..Filter::default() };
+    assert_eq!(store.runs(&unanswered).expect("a list")[0].answer, None);
+    store.keep_headlines(&[(4, "45k IOPS".into())]).expect("written");
+    assert_eq!(store.runs(&unanswered).expect("a list")[0].answer.as_deref(), Some("45k IOPS"));
+    assert!(store.kept(4).expect("readable").intact);
+    drop(store);
+    assert_eq!(
+        Store::open_current(Some(&path)).expect("current").numbers().ok(),
+        Some(vec![1, 2, 3, 4])
+    );
 }
 
 #[test]

@@ -128,6 +128,7 @@ impl StepRunner<'_> {
             traces: false,
             store: self.request.store.clone(),
             command: self.request.command.clone(),
+            labels: self.request.labels.clone(),
         };
         let (mut quiet, mut results) = (Quiet, None);
         let planned = request.plan(&mut quiet, &mut results)?;

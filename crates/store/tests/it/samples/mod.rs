@@ -40,6 +40,7 @@ pub fn run(method: &str, model: &str, serial: &str) -> Run {
         state_after: State::Unknown,
         protocol: None,
         part_of: None,
+        labels: None,
         options: None,
         seed: None,
         state_as_of: None,
