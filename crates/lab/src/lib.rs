@@ -33,6 +33,7 @@ pub mod partition;
 mod peers;
 mod prepare;
 pub mod protocol;
+mod public;
 pub mod published;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere/real.rs")]
 mod real;
@@ -55,7 +56,8 @@ pub use rig::{Erase, Event, Interval, Pass, Returning};
 pub use script::{Declared, Form, MethodInfo, MetricInfo, Options};
 
 pub use self::error::{ErrorKind, LabError, Result};
-pub use self::kept::{answered, kept};
+pub use self::kept::{answered, kept, listed, started_ms};
+pub use self::public::public;
 pub use self::request::{Instrument, Request, TargetRequest};
 pub use self::session::{Begun, PlannedRun};
 pub use self::spread::{prior as assumed_spread, prior_of_metric as assumed_spread_of};

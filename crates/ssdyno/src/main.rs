@@ -127,7 +127,7 @@ fn run(cli: Cli) -> Result {
         Command::Runs(args) => commands::runs::list(&args),
         Command::Show(args) => commands::runs::show(&args),
         Command::Compare(args) => commands::compare::run(&args),
-        Command::Export(args) => commands::runs::export(&args),
+        Command::Export(args) => commands::export::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Rm(args) => commands::runs::remove(&args),
         Command::Recover(args) => commands::recover::run(&args),

@@ -36,7 +36,8 @@ pub fn print_records(text: &str) -> Result<()> {
     }
 }
 
-fn print_bytes(bytes: &[u8]) -> Result<()> {
+/// Prints bytes to stdout, like [`print`].
+pub fn print_bytes(bytes: &[u8]) -> Result<()> {
     let _limit = interrupt::OutputLimit::begin();
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -149,6 +150,7 @@ fn show(run: &Run, output: &OutputArgs, reports: Option<&Path>) -> Result {
         (false, true) => report::terminal_in_full(run, &style),
         (false, false) => report::terminal(run, &style),
     })?;
+    output.prom.as_deref().map_or(Ok(()), |directory| write_textfile(run, directory))?;
     match page {
         Some(Ok(path)) if !output.is_json() => {
             print(&format!("page     {}\n", path.display()))?;
@@ -160,6 +162,21 @@ fn show(run: &Run, output: &OutputArgs, reports: Option<&Path>) -> Result {
     }
     Ok(exit_code(run))
 }
+
+/// Writes the metrics of a run for node_exporter, a file for each drive and method, so that the next
+/// run replaces it. The collector must never read half a file: it is replaced atomically.
+pub fn write_textfile(run: &Run, directory: &Path) -> Result<()> {
+    let serial = run.target.drive.as_ref().and_then(|drive| drive.serial.as_deref());
+    let subject = serial.unwrap_or(&run.target.spec);
+    let subject = subject.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    let subject: String = subject.take(SUBJECT_MAX).collect();
+    let path = directory.join(format!("ssdyno-{}-{subject}.prom", run.method));
+    let text = report::prom([(run, lab::started_ms(run))]);
+    emit::replace(&path, text).map_err(|e| Failure::cannot_write(&path, &e))
+}
+
+/// Maximum length of a drive's name in the name of a file, characters.
+const SUBJECT_MAX: usize = 60;
 
 /// The exit code of a record: 4 after I/O errors on the target, 1 after wrong content or if `fake`
 /// found a false capacity or lost content.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lab::compare::Gate;
 use workload::units;
 
@@ -17,6 +17,15 @@ pub struct RunsArgs {
     /// Only this method
     #[arg(long, short, value_name = "METHOD", add = complete::methods())]
     pub method: Option<String>,
+    /// Only runs of this machine
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+    /// Part of the title
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Only runs with this tag, as in board=mini-a; can be repeated
+    #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = record::parse_tag)]
+    pub tags: Vec<(String, String)>,
     /// Started on or after this day: 2026-11-21, or a time
     #[arg(long, value_name = "DATE")]
     pub since: Option<String>,
@@ -30,7 +39,7 @@ pub struct RunsArgs {
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
     /// Published results instead of your own
-    #[arg(long, conflicts_with_all = ["since", "until"])]
+    #[arg(long, conflicts_with_all = ["since", "until", "host", "title", "tags"])]
     pub published: bool,
     /// Print JSON
     #[arg(long)]
@@ -92,7 +101,7 @@ pub struct CompareArgs {
     pub runs: Vec<String>,
     #[command(flatten)]
     pub live: LiveArgs,
-    /// Group the runs by a condition: title, host, drive, firmware, file-system, kernel, ...
+    /// Group the runs by a condition or a tag: title, host, drive, firmware, board, tag:board, ...
     #[arg(long, value_name = "CONDITION")]
     pub by: Option<String>,
     /// Test only this metric; chosen in advance, it needs a smaller difference
@@ -157,15 +166,38 @@ fn parse_share(text: &str) -> Result<f64, String> {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ssdyno export > records.jsonl                  for ssdyno import on another machine
+  ssdyno export --format parquet > runs.parquet  for data frames and DuckDB
+  ssdyno export last --public                    what may be published: no serial, host, path or text")]
 pub struct ExportArgs {
     /// Numbers, starts of ids, or `last` [default: all]
     #[arg(add = complete::runs())]
     pub runs: Vec<String>,
-    /// Metrics as CSV instead of records as JSON lines
+    /// records: JSON lines; or the metrics as csv, parquet, influx (line protocol), prom (textfile)
+    #[arg(long, value_name = "FORMAT", default_value = "records", hide_possible_values = true)]
+    #[arg(conflicts_with = "csv", hide_default_value = true)]
+    pub format: ExportFormat,
+    /// The same as --format csv
     #[arg(long)]
     pub csv: bool,
+    /// Only what may be published, as JSON lines: no serial number, host, path or other text of yours;
+    /// the day, not the time
+    #[arg(long, conflicts_with_all = ["csv", "format"])]
+    pub public: bool,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// A format of exports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    Records,
+    Csv,
+    Parquet,
+    Influx,
+    Prom,
 }
 
 #[derive(Debug, Args)]

@@ -10,8 +10,10 @@ use fio::run::{Announcer, ClonesLayout, Ran};
 use fio::{self, CommandLine, Eta, OutputFormat, Plan, output};
 use lab::fio::Permissions;
 use lab::{PlannedRun, Recorded};
+use record::Labels;
 
-use super::{session, words};
+use super::session;
+use super::words::{self, OptionWord};
 use crate::cli::{self, FioArgs, OutputArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::interrupt::INTERRUPTED;
@@ -29,6 +31,10 @@ ssdyno's own options:
                      SSDYNO_OVERWRITE=DIR: those below a directory
   --no-iommu         detach a pci: drive from the kernel even if no IOMMU protects other memory
   --store=FILE       the store for the record
+  --prom=DIR         also write the metrics to a textfile of node_exporter in a directory
+  --title=TEXT       a title for the record
+  --note=TEXT        a remark for the record
+  --tag=NAME=VALUE   a tag to group and filter by, as in board=mini-a
   --where=on         follow requests in the kernel (as root), which shows where the time goes
   --dry-run          show the plan, then stop
   --as-is            what a script sees is only what fio prints; also SSDYNO_AS_IS=1, or a link
@@ -81,6 +87,9 @@ pub fn run(args: &FioArgs) -> Result {
 struct OwnOptions {
     permissions: Permissions,
     store: Option<PathBuf>,
+    labels: Labels,
+    /// Directory of textfiles for node_exporter.
+    prom: Option<PathBuf>,
     dry_run: bool,
     /// Requests are followed in the kernel.
     traces: bool,
@@ -95,6 +104,8 @@ impl OwnOptions {
         let rest = words::split(words, |word| {
             match word.name {
                 "--destroy" => permissions.destroy.push(word.value()?),
+                "--title" | "--note" | "--tag" => label(&mut own_options.labels, word)?,
+                "--prom" => own_options.prom = Some(word.value()?.into()),
                 "--store" => own_options.store = Some(word.value()?.into()),
                 "--overwrite-files" => permissions.overwrite_files = true,
                 "--no-iommu" => permissions.no_iommu = true,
@@ -107,6 +118,17 @@ impl OwnOptions {
         })?;
         Ok((own_options, rest))
     }
+}
+
+/// Adds a label.
+fn label(labels: &mut Labels, word: &mut OptionWord<'_, '_>) -> Result<()> {
+    let value = word.value()?;
+    let result = match word.name {
+        "--title" => record::parse_title(&value).map(|title| labels.title = Some(title)),
+        "--note" => record::parse_note(&value).map(|note| labels.note = Some(note)),
+        _ => record::parse_tag(&value).map(|(name, value)| drop(labels.tags.insert(name, value))),
+    };
+    result.map_err(|reason| Failure::new(USAGE, format!("{}: {reason}", word.name)))
 }
 
 /// Whether a switch is on.
@@ -129,6 +151,7 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
         traces: own_options.traces,
         store: own_options.store.clone(),
         command: cli::typed(),
+        labels: own_options.labels.clone(),
     };
     let is_announced = is_stdout_for_people(plan);
     let mut announcer = OutputAnnouncer { plan, is_announced, text: String::new() };
@@ -143,6 +166,9 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
         present::print(&output::announce(plan))?;
     }
     let recorded = record(planned, plan, &progress_output(plan))?;
+    if let Some(directory) = &own_options.prom {
+        present::write_textfile(&recorded.run, directory)?;
+    }
     let Some(ran) = results else {
         recorded.ended?;
         return Ok(ExitCode::SUCCESS);
@@ -342,7 +368,7 @@ mod tests {
         let page = include_str!("../../../../docs/fio.md");
         let lines = OWN_HELP.lines().filter_map(|line| line.trim().strip_prefix("--"));
         let names: Vec<_> = lines.filter_map(|line| line.split_whitespace().next()).collect();
-        assert_eq!(names.len(), 7, "{names:?}");
+        assert_eq!(names.len(), 11, "{names:?}");
         assert!(names.iter().all(|name| page.contains(&format!("| `--{name}` |"))), "{names:?}");
     }
 }

@@ -7,6 +7,7 @@ pub mod compare;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 pub mod doctor;
 pub mod drives;
+pub mod export;
 pub mod fio;
 pub mod fit;
 pub mod image;

@@ -1,4 +1,4 @@
-//! `ssdyno runs`, `show`, `export`, `rm`: lists, shows, exports and removes records.
+//! `ssdyno runs`, `show`, `rm`: lists, shows and removes records.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use record::{Document, Run};
 use report::Ink;
 use report::table::{Align, Table, TableCell};
 use serde_json::json;
-use store::{Filter, RunSummary, Store};
+use store::{Filter, Host, RunSummary, Store};
 
-use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
+use crate::cli::{RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{picture, present, screen};
 
@@ -31,20 +31,20 @@ pub fn list(args: &RunsArgs) -> Result {
     if args.published {
         return list_published(args);
     }
-    let store = open(&args.store)?;
+    let mut store = open(&args.store)?;
     let filter = Filter {
         drive: args.drive.clone(),
         method: args.method.clone(),
+        host: args.host.clone(),
+        title: args.title.clone(),
+        tags: args.tags.clone(),
         since: args.since.as_deref().map(store::day).transpose()?.map(|d| d.start),
         until: args.until.as_deref().map(store::day).transpose()?.map(|d| d.end),
         limit: if args.all { None } else { Some(args.limit.unwrap_or_else(limit)) },
+        before: None,
     };
-    let mut runs = store.runs(&filter)?;
-    // Imports and records of earlier versions have no stored answer.
-    for run in runs.iter_mut().filter(|run| run.answer.is_none() && !run.running) {
-        run.answer = lab::kept(&store, run.number)?.0.answer.map(|answer| answer.headline);
-    }
-    let text = if args.json { runs_json(&runs)? } else { runs_table(&runs) };
+    let runs = lab::listed(&mut store, &filter)?;
+    let text = if args.json { runs_json(&runs)? } else { runs_table(&runs, &store.hosts()?) };
     present::print(&text)?;
     let total = store.count(&filter)?;
     if total > runs.len() as u64 && args.limit.is_none() {
@@ -156,29 +156,6 @@ fn write_card(run: &Run, path: &Path) -> Result<()> {
     emit::renew(path, content).map_err(|e| Failure::cannot_write(path, &e))
 }
 
-/// Prints records as JSON lines, or their metrics as CSV: those selected, in the given order, or
-/// all, oldest first.
-pub fn export(args: &ExportArgs) -> Result {
-    let store = open(&args.store)?;
-    let numbers = match args.runs.as_slice() {
-        [] => store.numbers()?,
-        some => find_all(&store, some)?,
-    };
-    for (i, number) in numbers.into_iter().enumerate() {
-        let document = store.document(number)?;
-        if args.csv {
-            let csv = report::csv(document.run());
-            // One heading for all records.
-            let lines = csv.split_inclusive('\n').skip(usize::from(i > 0));
-            present::print(&lines.collect::<String>())?;
-        } else {
-            let text = document.text().map_err(|e| Failure::new(IO, e))?;
-            present::print_records(&(text + "\n"))?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 /// Removes records, and their pages beside the store.
 pub fn remove(args: &RmArgs) -> Result {
     let mut store = open(&args.store)?;
@@ -200,11 +177,23 @@ pub fn open(args: &StoreArgs) -> Result<Store> {
     Ok(Store::open_existing(args.store.as_deref())?)
 }
 
-fn find_all(store: &Store, selectors: &[String]) -> Result<Vec<i64>> {
+pub fn find_all(store: &Store, selectors: &[String]) -> Result<Vec<i64>> {
     selectors.iter().map(|s| Ok(store.find(s)?)).collect()
 }
 
-fn runs_table(runs: &[RunSummary]) -> String {
+/// The name of a run's machine; machines of one name are told apart by their ids.
+fn host_name(run: &RunSummary, hosts: &[Host]) -> String {
+    let Some(name) = &run.host else { return "unknown".into() };
+    let namesakes = hosts.iter().filter(|host| host.name == *name).count();
+    match run.machine.as_deref().and_then(|id| id.get(..4)).filter(|_| namesakes > 1) {
+        Some(id) => format!("{name}-{id}"),
+        None => name.clone(),
+    }
+}
+
+/// The list of runs, with their machines if the store has runs of several.
+fn runs_table(runs: &[RunSummary], hosts: &[Host]) -> String {
+    let has_hosts = hosts.len() > 1;
     let mut rows = Vec::new();
     for run in runs {
         let answer = run.answer.clone();
@@ -222,22 +211,33 @@ fn runs_table(runs: &[RunSummary]) -> String {
         } else {
             (ink, result)
         };
+        let labels = run.title.iter().cloned();
+        let tags = run.tags.iter().map(|(name, value)| format!("{name}={value}"));
+        let labels = labels.chain(tags).collect::<Vec<_>>().join(" ");
+        let result = if labels.is_empty() { result } else { format!("[{labels}] {result}") };
+        let host = has_hosts.then(|| TableCell::from(host_name(run, hosts)));
         rows.push(RunRow {
-            cells: vec![
-                TableCell::new(Ink::Strong, run.number.to_string()),
-                TableCell::dim(if run.start_known {
-                    minute(&run.started)
-                } else {
-                    "unknown".into()
-                }),
-                TableCell::from(run.method.as_str()),
-                TableCell::from(run.drive.as_deref().unwrap_or("unknown")),
-            ],
+            cells: [
+                vec![
+                    TableCell::new(Ink::Strong, run.number.to_string()),
+                    TableCell::dim(if run.start_known {
+                        minute(&run.started)
+                    } else {
+                        "unknown".into()
+                    }),
+                    TableCell::from(run.method.as_str()),
+                    TableCell::from(run.drive.as_deref().unwrap_or("unknown")),
+                ],
+                host.into_iter().collect(),
+            ]
+            .concat(),
             name: run.target.clone(),
             result: TableCell::new(ink, result),
         });
     }
-    let headings = ["run", "started", "method", "drive", "target", "result"];
+    let headings = ["run", "started", "method", "drive", "host", "target", "result"];
+    let headings = headings.into_iter().filter(|name| has_hosts || *name != "host");
+    let headings: Vec<&str> = headings.collect();
     rendered(&headings, &[&["drive"], &["drive", "started"]], &rows)
 }
 
@@ -332,12 +332,16 @@ fn runs_json(runs: &[RunSummary]) -> Result<String> {
             "hash": run.hash.map(|hash| hash.to_string()),
             "kind": run.kind.name(),
             "machine": run.machine,
+            "host": run.host,
+            "title": run.title,
+            "tags": run.tags,
             "conflict": run.conflict,
             "started": run.start_known.then_some(&run.started),
             "method": run.method,
             "target": run.target,
             "drive": run.drive,
             "serial": run.serial,
+            "firmware": run.firmware,
             "complete": run.complete,
             "running": run.running,
             "cut_short": run.cut_short,

@@ -285,3 +285,95 @@ fn a_workload_that_the_user_chose_is_compared_only_with_a_repeat() {
     });
     assert_eq!(repeats, [false, false, true]);
 }
+
+#[test]
+fn labels_are_listed_filtered_and_grouped_by() {
+    let place = Place::new();
+    for (board, title) in [("mini-a", "a fan"), ("mini-b", "no fan"), ("mini-a", "a fan")] {
+        place.io(&format!(
+            "null: --ops 2000 --tag board={board} --note remark --title={}",
+            title.replace(' ', "_")
+        ));
+    }
+    let listed = |args: &[&str]| {
+        let said = place.ssdyno(&[&["runs", "--json"], args].concat()).good().json();
+        let runs = said.as_array().expect("a list").clone();
+        runs.iter().map(|run| run["number"].as_i64().expect("a number")).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&["--tag", "board=mini-a"]), [3, 1]);
+    assert_eq!(listed(&["--title", "NO_F"]), [2]);
+    assert_eq!(listed(&["--host", "elsewhere"]), Vec::<i64>::new());
+    let text = place.ssdyno(&["runs"]).good().out;
+    assert!(text.contains("[a_fan board=mini-a]") && !text.contains("host"), "{text}");
+    let shown = place.ssdyno(&["show", "1"]).good().out;
+    assert!(
+        shown.contains("a_fan") && shown.contains("board=mini-a") && shown.contains("remark"),
+        "{shown}"
+    );
+    let compared = place.ssdyno(&["compare", "--by", "board", "1-3"]).good().out;
+    assert!(compared.contains("mini-a") && compared.contains("mini-b"), "{compared}");
+    let refused = place.ssdyno(&["io", "null:", "--tag", "board"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.err.contains("board=mini-a"), "{refused:?}");
+    // Records of another machine: a column tells them apart.
+    let exported = place.ssdyno(&["export", "1"]).good().out;
+    let mut record: Value = serde_json::from_str(&exported).expect("JSON");
+    record["id"] = "another".into();
+    record["environment"]["host"] = "elsewhere".into();
+    fs::write(place.path("other.jsonl"), record.to_string()).expect("written");
+    let file = place.text("other.jsonl");
+    place.ssdyno(&["import", &file, "--tag", "a=b"]).refuses(2, "keeps its labels");
+    place.ssdyno(&["import", &file]).good();
+    let text = place.ssdyno(&["runs"]).good().out;
+    assert!(text.lines().next().is_some_and(|line| line.contains("host")), "{text}");
+    assert!(text.contains("elsewhere"), "{text}");
+    assert_eq!(listed(&["--host", "elsewhere"]), [4]);
+}
+
+#[test]
+fn results_of_other_tools_get_labels_and_their_headline_is_kept() {
+    let place = Place::new();
+    let dd = "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.5 s, 429 MB/s\n";
+    fs::write(place.path("dd.txt"), dd).expect("written");
+    place
+        .ssdyno(&["import", &place.text("dd.txt"), "--tag", "board=mini-a", "--title", "dd"])
+        .good();
+    let run = place.ssdyno(&["runs", "--json"]).good().json()[0].clone();
+    assert_eq!((&run["title"], &run["tags"]["board"]), (&"dd".into(), &"mini-a".into()));
+    assert!(run["answer"].is_string(), "{run}");
+}
+
+#[test]
+fn metrics_go_to_monitoring_systems() {
+    let place = Place::new();
+    let textfiles = place.path("textfiles");
+    fs::create_dir(&textfiles).expect("a directory");
+    for _ in 0..2 {
+        place.io(&format!("null: --ops 2000 --tag board=mini-a --prom {}", textfiles.display()));
+    }
+    let files: Vec<_> = fs::read_dir(&textfiles).expect("listed").flatten().collect();
+    assert_eq!(files.len(), 1, "the second run replaced the first");
+    let text = fs::read_to_string(files[0].path()).expect("text");
+    assert!(
+        text.contains("tag_board=\"mini-a\"") && text.contains("# TYPE ssdyno_run_complete gauge"),
+        "{text}"
+    );
+    assert_eq!(place.ssdyno(&["export", "2", "--format", "prom"]).good().out, text);
+    let lines = place.ssdyno(&["export", "--format", "influx"]).good().out;
+    assert!(
+        lines.lines().count() > 2 && lines.lines().all(|line| line.starts_with("ssdyno,method=io")),
+        "{lines}"
+    );
+    let output = place.command(&["export", "--format", "parquet"]).output().expect("started");
+    assert!(output.stdout.starts_with(b"PAR1") && output.stdout.ends_with(b"PAR1"));
+    place.ssdyno(&["export", "1", "--public"]).refuses(2, "no real drive");
+    let said = place.ssdyno(&["export", "--public"]).good();
+    assert!(said.out.is_empty() && said.err.contains("2 runs cannot be published"), "{said:?}");
+    place.io(". --size 1MiB --ops 20 --title secret");
+    let said = place.ssdyno(&["export", "3", "--public"]);
+    // A directory on a drive without a model has nothing to compare.
+    assert!(said.code == 0 || said.err.contains("model"), "{said:?}");
+    assert!(
+        !said.out.contains("secret") && !said.out.contains(place.work().to_str().expect("UTF-8"))
+    );
+}
