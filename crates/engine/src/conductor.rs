@@ -190,7 +190,7 @@ fn worker<'a>(
 ) -> Box<dyn AnyWorker + 'a> {
     let Job { workload, issue, .. } = lane.job;
     let durable = issue.open.sync != SyncWrites::None;
-    let sim = Sim::new(drive, now, workload, files).durable(durable);
+    let sim = Sim::new(drive, now, workload, files).durable(durable).threads(lane.sources.len());
     if issue.serialize_overlap {
         lane.worker(SerializeOverlap::new(sim), context)
     } else {

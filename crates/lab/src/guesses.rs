@@ -1,4 +1,5 @@
-//! The evidence for the figures of a virtual drive: published, fitted or guessed parameters.
+//! The evidence for the figures of a virtual drive: published, fitted or guessed parameters. Those of
+//! its class are no better than guessed.
 //!
 //! A figure has the evidence of the least known parameter that determines it: for a figure bounded
 //! by the link, the buses; for a sequential write, the program time, in the SLC cache if the drive
@@ -28,6 +29,11 @@ pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
         all if guessed == all => format!("All {all} parameters of this drive are guessed"),
         all => format!("{guessed} of the {all} parameters of this drive are guessed"),
     };
+    let of_class = lines.iter().filter(|line| line.from == "class").count();
+    let count = match of_class {
+        0 => count,
+        _ => format!("{count}, {of_class} are those of its class"),
+    };
     let text = match (weak, &fitted, &stated) {
         (None, None, None) => return None,
         (None, ..) => count,
@@ -56,7 +62,10 @@ fn rank(tile: &Tile, answer: &Answer, spec: &DriveSpec, lines: &[FigureLine]) ->
         if by_link { key.starts_with("link.") && key.ends_with(".bus") } else { key == program }
     };
     let ranks = lines.iter().filter(|line| determines(&line.key));
-    let ranks = ranks.map(|line| RANKS.iter().position(|rank| *rank == line.from).unwrap_or(0));
+    let ranks = ranks.map(|line| match &*line.from {
+        "sheet" => RANKS.len() - 1,
+        from => RANKS.iter().position(|rank| *rank == from).unwrap_or(0),
+    });
     ranks.min().unwrap_or(0)
 }
 

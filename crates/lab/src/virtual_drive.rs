@@ -1,4 +1,5 @@
-//! Names of virtual drives: `sim:NAME`, `sim:./my-drive.toml`, `sim:NAME?capacity=64GiB&op=0.15`.
+//! Names of virtual drives: `sim:NAME`, `sim:class=NAME&capacity=1TB`, `sim:./my-drive.toml`,
+//! `sim:NAME?capacity=64GiB&op=0.15`.
 
 use std::fs;
 
@@ -9,6 +10,9 @@ use crate::error::{LabError, Result};
 
 /// Prefix of the names of virtual drives.
 pub const PREFIX: &str = "sim:";
+
+/// Beginning of the name of a drive that only its class describes.
+const CLASS: &str = "class=";
 
 /// The drive named by a target, in a session with this seed; `None` if the target is not a virtual
 /// drive. It varies as its description specifies, or by a default: a drive whose operations all
@@ -63,9 +67,12 @@ fn check_state(word: &str) -> Result<()> {
 }
 
 fn parse(spec: &str) -> Result<DriveSpec> {
-    let (name, query) = spec.split_once('?').unwrap_or((spec, ""));
+    let separator = if spec.starts_with(CLASS) { ['?', '&'] } else { ['?'; 2] };
+    let (name, query) = spec.split_once(separator).unwrap_or((spec, ""));
     let in_file = name.contains('/') || name.ends_with(".toml");
-    let base = if in_file {
+    let base = if let Some(class) = name.strip_prefix(CLASS) {
+        DriveSpec::from_class(class).map_err(|e| LabError::usage(e).advise("ssdyno drives"))
+    } else if in_file {
         let text = fs::read_to_string(name).map_err(|e| LabError::usage(format!("{name}: {e}")));
         DriveSpec::parse(name, &text?).map_err(LabError::usage)
     } else {
@@ -114,6 +121,9 @@ mod tests {
         assert!(known("sim:samsung-970-pro-1t?capacity").is_err_and(|e| e.contains("key=value")));
         assert!(known("sim:no-such-drive").is_err_and(|e| e.contains("no such drive")));
         assert!(known("sim:./none.toml").is_err());
+        let of_class = known("sim:class=sd-a1&capacity=8GB").expect("a class");
+        assert_eq!((of_class.capacity.0, &*of_class.class), (8_000_000_000, "sd-a1"));
+        assert!(known("sim:class=sd-a9").is_err_and(|e| e.contains("did you mean 'sd-a1'?")));
         let advice = |spec: &str| {
             let error = described(spec, 7).expect("virtual").expect_err("an error");
             error.advice().map(String::from)

@@ -14,9 +14,13 @@ pub(crate) struct Costs {
     pub write: u64,
     pub latency: u64,
     pub host: u64,
+    /// Time on the issuing thread.
+    pub thread: u64,
     /// Copying on the host, in picoseconds per byte read and per byte written.
     pub copy_ps: [u64; 2],
     pub flush: u64,
+    /// Of a read whose data were read ahead.
+    pub ahead: u64,
     pub discard: u64,
     pub discard_gib: u64,
     pub rmw: u64,
@@ -39,9 +43,11 @@ impl Costs {
             write: ns(*spec.command.write_us),
             latency: ns(*spec.command.latency_us),
             host: ns(*spec.host.command_us),
+            thread: ns(*spec.host.thread_us),
             copy_ps: [*spec.host.read_copy_mb_s, *spec.host.write_copy_mb_s]
                 .map(|mb_s| if mb_s > 0.0 { (1e6 / mb_s).round() as u64 } else { 0 }),
             flush: ns(*spec.command.flush_us),
+            ahead: ns(*spec.command.ahead_us),
             discard: ns(*spec.discard.command_us),
             discard_gib: ns(*spec.discard.gib_us),
             rmw: ns(*spec.map.rmw_us),

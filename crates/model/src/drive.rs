@@ -7,6 +7,7 @@
 
 use workload::{Content, Op, OpKind};
 
+use crate::ahead::ReadAhead;
 use crate::alias::Alias;
 use crate::content::ContentMap;
 use crate::costs::Costs;
@@ -67,6 +68,8 @@ pub struct Drive {
     cores: Cores,
     map_cache: MapCache,
     read_cache: ReadCache,
+    read_ahead: ReadAhead,
+    flushes: Cores,
     reduction: Reduction,
     /// Percentage of the endurance used before the first command.
     worn_percent: f64,
@@ -114,6 +117,8 @@ impl Drive {
             cores: Cores::new(*spec.command.cores),
             map_cache: MapCache::new(spec.map.cache.0, ns(*spec.map.miss_us)),
             read_cache: ReadCache::new(spec.buffer.read_cache.0, page_bytes),
+            read_ahead: ReadAhead::new(spec.buffer.read_ahead.0),
+            flushes: Cores::new(*spec.command.flush_depth),
             reduction: Reduction::new(&spec.content),
             worn_percent: *spec.wear.used * 100.0,
             partials: Partials::new(*spec.buffer.combine),
@@ -134,6 +139,11 @@ impl Drive {
     /// Capacity visible to the host, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Time of each I/O on the host's thread that issues it, nanoseconds.
+    pub fn thread_ns(&self) -> u64 {
+        self.costs.thread
     }
 
     /// Logical block size, in bytes.
@@ -175,7 +185,9 @@ impl Drive {
                 (self.discard(start, &self.alias.seen_by_memory(op)), CommandStatus::Ok)
             }
         };
-        let done_ns = done_ns + self.costs.latency;
+        // A read knows its own latency.
+        let latency = if op.kind == OpKind::Read { 0 } else { self.costs.latency };
+        let done_ns = done_ns + latency;
         self.links.leave(place, done_ns);
         self.busy_until = self.busy_until.max(done_ns);
         self.awake_until = done_ns + self.costs.sleep_after;
@@ -250,9 +262,18 @@ impl Drive {
         let bytes = u64::from(op.bytes);
         self.counters.read_bytes += bytes;
         let start = self.heat.allow(at, bytes);
-        let mut ready = self.cores.take(start, self.costs.read);
+        let requested = self.read_ahead.follow(op, start);
+        let (arrived, latency) = match requested {
+            Some(_) => {
+                let core_free = self.cores.take(start, self.costs.ahead.min(self.costs.read));
+                (core_free.max(start + self.costs.ahead), 0)
+            }
+            None => (self.cores.take(start, self.costs.read), self.costs.latency),
+        };
         let (lpn, end) = (self.page_of(op.offset), self.page_of(op.end() - 1) + 1);
-        ready = self.map_cache.look_up(ready, lpn, end - lpn, false, &mut self.media);
+        let looked_up_at = requested.unwrap_or(arrived);
+        let mut ready =
+            self.map_cache.look_up(looked_up_at, lpn, end - lpn, false, &mut self.media);
         ready = self.find_pieces(ready, op, lpn, end - lpn);
         let (mut first, mut last) = (u64::MAX, ready);
         let (media, cache) = (&mut self.media, &mut self.read_cache);
@@ -278,7 +299,8 @@ impl Drive {
                 places.for_each(|ppn| fetch(ppn, 1, false));
             }
         }
-        self.links.carry(Way::Out, first.min(last).max(ready), last, bytes)
+        let last = last.max(arrived);
+        self.links.carry(Way::Out, first.min(last).max(ready).max(arrived), last, bytes) + latency
     }
 
     /// Adds the core time to look up every piece of a read, before its data transfer starts.
@@ -420,13 +442,15 @@ impl Drive {
         self.cores.hold(ready, self.costs.rmw)
     }
 
-    /// Programs everything in the write buffer, unless that is unnecessary or ignored. Returns the
-    /// time at which it is in flash.
+    /// Programs everything in the write buffer when earlier flushes leave room, unless that is
+    /// unnecessary or ignored. Returns the time at which it is in flash.
     fn flush(&mut self, at: u64) -> (u64, CommandStatus) {
         let mut ready = self.cores.take(at, self.costs.write);
         if self.protected || self.flush_ignored {
             return (ready, CommandStatus::Ok);
         }
+        let begin = self.flushes.take(ready, 0);
+        ready = begin;
         while let Some(partial) = self.partials.take() {
             ready = self.modify(ready, partial.lpn);
             if self.put(ready, partial.lpn, 1).is_err() {
@@ -437,7 +461,8 @@ impl Drive {
             Translation::Page(page) => page.flush(ready, &mut self.media),
             Translation::Au(au) => au.flush(ready, &mut self.media),
         };
-        (done_ns.max(self.media.buffer().empty_at()) + self.costs.flush, CommandStatus::Ok)
+        let done_ns = done_ns.max(self.media.buffer().empty_at()) + self.costs.flush;
+        (self.flushes.take(begin, done_ns.saturating_sub(begin)), CommandStatus::Ok)
     }
 
     fn discard(&mut self, at: u64, op: &Op) -> u64 {

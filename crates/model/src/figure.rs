@@ -16,6 +16,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub enum FigureOrigin {
     /// Published as a measurement or a specification.
     Published,
+    /// Promised by the maker's data sheet.
+    Sheet,
+    /// Of the drive's class, not of this drive.
+    Class,
     /// Chosen so that the model matches published measurements.
     Fitted,
     /// A typical value; nothing better is known.

@@ -12,7 +12,11 @@ macro_rules! host {
 
 /// Names and file contents.
 pub const HOSTS: &[(&str, &str)] = &[
+    host!("cm4-linux"),
+    host!("desktop-linux"),
     host!("open-firmware-usb"),
+    host!("pi4-usb"),
+    host!("pi5"),
     host!("riscos-cm4"),
     host!("riscos-cm4-32k"),
     host!("riscos-cm4-4k"),
@@ -20,4 +24,5 @@ pub const HOSTS: &[(&str, &str)] = &[
     host!("riscos-cm4-other-driver-32k"),
     host!("riscos-cm4-sata"),
     host!("riscos-cm4-sata-32k"),
+    host!("windows-thread"),
 ];

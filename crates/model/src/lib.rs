@@ -19,7 +19,9 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod alias;
+mod classes;
 mod content;
 mod costs;
 mod declared;
@@ -34,6 +36,7 @@ mod heat;
 mod hosts;
 mod link;
 mod media;
+mod nearest;
 mod preset;
 mod presets;
 mod ranges;

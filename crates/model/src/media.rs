@@ -37,6 +37,8 @@ fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
 struct Die {
     free: u64,
     read_free: u64,
+    /// End of the last program or erase.
+    program_end: u64,
     /// First page of the last unit programmed, and end time of its program operation.
     unit: u32,
     unit_done: u64,
@@ -83,6 +85,10 @@ pub struct Media {
     page_transfer: u64,
     page_bytes: u64,
     row_pages: u32,
+    /// When each plane can read again, if planes read by themselves; otherwise empty.
+    planes: Vec<u64>,
+    /// Pages that a host's read senses at once.
+    sensed_pages: u32,
     stride_bits: u32,
     /// Program units in a superblock; the next superblock continues on the next die.
     units: u32,
@@ -113,8 +119,15 @@ impl Media {
         };
         let native = cell(*nand.read_us, *nand.program_us, 0);
         let FlashLayout { superblock_pages, .. } = shape.layout;
+        let dies = (*nand.dies).max(1) as usize;
+        let (planes, sensed_pages) = if *nand.plane_reads {
+            let pages = (*nand.page_bytes / *spec.map.unit_bytes).max(1);
+            (dies * (shape.row_pages / pages).max(1) as usize, pages)
+        } else {
+            (0, shape.row_pages)
+        };
         Media {
-            dies: vec![Die::default(); (*nand.dies).max(1) as usize],
+            dies: vec![Die::default(); dies],
             channels: vec![0; (*nand.channels).clamp(1, (*nand.dies).max(1)) as usize],
             cells: [native, cell(*nand.slc_read_us, *nand.slc_program_us, 1)],
             fold_program: ns(*nand.program_us * *spec.slc.fold_factor),
@@ -123,6 +136,8 @@ impl Media {
             page_transfer: transfer(*spec.map.unit_bytes),
             page_bytes: u64::from(*spec.map.unit_bytes),
             row_pages: shape.row_pages,
+            planes: vec![0; planes],
+            sensed_pages,
             stride_bits: shape.layout.stride_bits(),
             units: superblock_pages / shape.layout.unit_pages[0],
             row: (u32::MAX, 0),
@@ -157,12 +172,23 @@ impl Media {
         (sb.wrapping_mul(self.units).wrapping_add(unit) % self.dies.len() as u32) as usize
     }
 
+    /// The plane that holds a page, if planes read by themselves.
+    #[inline]
+    fn plane_of(&self, ppn: u32, die: usize) -> Option<usize> {
+        if self.planes.is_empty() {
+            return None;
+        }
+        let planes = self.planes.len() / self.dies.len();
+        Some(die * planes + (ppn / self.sensed_pages) as usize % planes)
+    }
+
     /// Senses a row of one die and transfers `pages`. Returns the start and the end of the
     /// transfer.
     #[inline]
     fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> (u64, u64) {
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
+        let plane = self.plane_of(ppn, index);
         let die = &mut self.dies[index];
         if die.unit_done > at && ppn.wrapping_sub(die.unit) < self.cells[0].unit_pages {
             // Still in the buffer.
@@ -173,20 +199,42 @@ impl Media {
         if self.vary.retries() {
             time *= 2;
         }
-        let begin = match self.suspend {
-            Some(after) if die.free > at => {
-                let begin = (at + after).max(die.read_free).min(die.free.max(at));
-                die.free += time;
-                begin
-            }
-            _ => at.max(die.free),
+        let sensed = if let Some(plane) = plane {
+            // Other planes read at the same time; a program waits for all of them.
+            let begin = match self.suspend {
+                Some(after) if die.program_end > at => {
+                    let begin = (at + after).min(die.program_end);
+                    die.program_end += time;
+                    die.free += time;
+                    begin
+                }
+                _ => at.max(die.program_end),
+            };
+            begin.max(self.planes[plane]) + time
+        } else {
+            let begin = match self.suspend {
+                Some(after) if die.free > at => {
+                    let begin = (at + after).max(die.read_free).min(die.free.max(at));
+                    die.free += time;
+                    begin
+                }
+                _ => at.max(die.free),
+            };
+            begin + time
         };
-        let sensed = begin + time;
         die.read_free = sensed;
         die.free = die.free.max(sensed);
+        let transfer = u64::from(pages) * self.page_transfer;
         let moving = sensed.max(self.channels[channel]);
-        let moved_ns = moving + u64::from(pages) * self.page_transfer;
-        self.channels[channel] = moved_ns;
+        let moved_ns = moving + transfer;
+        if let Some(plane) = plane {
+            // The next page is sensed when this one has left the plane's register. Planes finish out of
+            // order, so the channel serves them in another order than they were asked.
+            self.planes[plane] = moved_ns;
+            self.channels[channel] = self.channels[channel].max(at) + transfer;
+        } else {
+            self.channels[channel] = moved_ns;
+        }
         self.traffic.sensed += u64::from(pages) * self.page_bytes;
         (moving, moved_ns)
     }
@@ -196,7 +244,7 @@ impl Media {
         let (mut ppn, end) = (ppn, ppn + n);
         let (mut first, mut last) = (u64::MAX, at);
         while ppn < end {
-            let pages = (self.row_pages - ppn % self.row_pages).min(end - ppn);
+            let pages = (self.sensed_pages - ppn % self.sensed_pages).min(end - ppn);
             let (begin, done_ns) = self.sense(at, ppn, pages, slc);
             first = first.min(begin);
             last = last.max(done_ns);
@@ -252,6 +300,7 @@ impl Flash for Media {
         let program = (program * share) >> 16;
         let done_ns = moved_ns.max(die.free) + program;
         die.occupy(done_ns);
+        die.program_end = done_ns;
         (die.unit, die.unit_done) = (ppn, done_ns);
         self.row = (u32::MAX, 0);
         self.traffic.programmed += (u64::from(cell.unit_bytes) * share) >> 16;
@@ -272,6 +321,7 @@ impl Flash for Media {
         for unit in 0..self.units.min(dies) {
             let die = &mut self.dies[(first.wrapping_add(unit) % dies) as usize];
             die.occupy(die.free.max(at) + self.erase);
+            die.program_end = die.free;
             done_ns = done_ns.max(die.free);
         }
         done_ns

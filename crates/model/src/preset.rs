@@ -5,8 +5,10 @@ use serde::Serialize;
 use toml::{Table, Value};
 use workload::units;
 
+use crate::classes;
 use crate::figure::{Figure, FigureOrigin};
 use crate::link::{BUSES, bus};
+use crate::nearest::meant;
 use crate::ranges;
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, LinkSpec, MapKind};
@@ -88,6 +90,12 @@ impl DriveSpec {
             let (line, key) = line_and_key(text, start);
             SpecError { file: file.into(), line, key, message: in_words(&e) }
         })?;
+        let spec = classes::inherit(spec, text).map_err(|message| SpecError {
+            file: file.into(),
+            line: line_of(text, "class"),
+            key: "class".into(),
+            message,
+        })?;
         spec.check().map_err(|(key, message)| SpecError {
             file: file.into(),
             line: line_of(text, &key),
@@ -113,13 +121,22 @@ impl DriveSpec {
         DriveSpec::parse(&format!("drives/{name}.toml"), text)
     }
 
+    /// A drive of a class, for which nothing better is known.
+    pub fn from_class(class: &str) -> Result<DriveSpec, SpecError> {
+        let words = format!("A drive of the class {class}.");
+        let text =
+            format!("name = {class:?}\nmodel = {words:?}\nabout = {words:?}\nclass = {class:?}\n");
+        DriveSpec::parse("", &text).map_err(|e| SpecError { line: 0, ..e })
+    }
+
     pub fn presets() -> impl Iterator<Item = &'static str> {
         crate::presets::PRESETS.iter().map(|(name, _)| *name)
     }
 
     /// Returns the description with parameters overridden, by full names (`capacity`, `nand.dies`)
     /// or short ones (`temperature` for `heat.ambient_c`). `link=BUS` inserts a host port before
-    /// the drive's own links; `host=NAME` attaches the drive to a known host.
+    /// the drive's own links; `bus=BUS` puts the drive itself on another bus, without the limits
+    /// of the one it has; `host=NAME` attaches the drive to a known host.
     pub fn with_overrides(&self, pairs: &[(&str, &str)]) -> Result<DriveSpec, SpecError> {
         let mut spec = self.clone();
         for (key, value) in pairs {
@@ -147,6 +164,14 @@ impl DriveSpec {
             spec.link.insert(0, LinkSpec { bus, ..LinkSpec::default() });
             return Ok(spec);
         }
+        if key == "bus" {
+            // Ceilings and turn-arounds are those of the old bus.
+            let bus =
+                Figure { value: value.into(), from: FigureOrigin::Given, source: String::new() };
+            spec.link.pop();
+            spec.link.push(LinkSpec { bus, ..LinkSpec::default() });
+            return Ok(spec);
+        }
         if key == "host" && value.parse::<f64>().is_err() {
             return spec.behind(value);
         }
@@ -155,7 +180,7 @@ impl DriveSpec {
         let place = leaf(&mut table, full).ok_or_else(|| {
             let figures = self.figures();
             let names = figures.iter().map(|line| line.key.as_str());
-            let short = SHORT.iter().map(|(short, _)| *short).chain(["link"]);
+            let short = SHORT.iter().map(|(short, _)| *short).chain(["link", "bus"]);
             format!("no such parameter{}", meant(key, names.chain(short)))
         })?;
         let mut figure = Table::new();
@@ -303,17 +328,6 @@ fn shown(value: &Value) -> String {
         Value::Boolean(truth) => truth.to_string(),
         _ => String::new(),
     }
-}
-
-/// Returns `; did you mean 'X'?` for the known name that is nearest, in full or by its last word.
-fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = known.collect();
-    let last = |full: &'a str| full.rsplit('.').next().unwrap_or(full);
-    let nearest =
-        emit::nearest(name, names.iter().copied().chain(names.iter().map(|full| last(full))));
-    let full = nearest
-        .and_then(|nearest| names.iter().find(|full| nearest == **full || nearest == last(full)));
-    full.map_or(String::new(), |full| format!("; did you mean '{full}'?"))
 }
 
 /// Returns the line number of a byte offset, from 1, and the key on that line with its section.
@@ -499,8 +513,9 @@ mod tests {
             assert_eq!(spec.name, name);
             assert!(!spec.model.is_empty() && !spec.about.is_empty(), "{name} is not explained");
             let lines = spec.figures();
-            let unsourced =
-                lines.iter().find(|l| l.from != "guessed" && !names_a_document(&l.source));
+            let unsourced = lines
+                .iter()
+                .find(|l| l.from != "guessed" && l.from != "class" && !names_a_document(&l.source));
             assert_eq!(unsourced, None, "{name} claims a figure without a document");
         }
         let error = DriveSpec::preset("samsung-980-pro-1").expect_err("no such").to_string();

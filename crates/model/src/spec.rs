@@ -23,6 +23,8 @@ pub struct DriveSpec {
     pub model: String,
     /// Description of the drive and of the available data, for display.
     pub about: String,
+    /// The class whose parameters hold where the description gives none; empty: none.
+    pub class: String,
     /// Capacity visible to the host.
     pub capacity: Figure<Size>,
     /// Over-provisioning: spare flash as a fraction of the capacity, 0.01 to 10.
@@ -64,6 +66,7 @@ impl Default for DriveSpec {
             name: String::new(),
             model: String::new(),
             about: String::new(),
+            class: String::new(),
             capacity: guess(Size(512_110_190_592)),
             op: guess(0.07),
             block_bytes: guess(512),
@@ -96,6 +99,9 @@ pub struct HostSpec {
     /// Host time per command (system call, driver, interrupt), us. It is mostly waiting, so it
     /// limits the rate at depth 1, not at high depth.
     pub command_us: Figure<f64>,
+    /// Time of an I/O on the thread that issues it, us: one thread issues no I/O before the time of
+    /// the one before is over, whatever the depth.
+    pub thread_us: Figure<f64>,
     /// Rate at which the host's driver copies data after a read, decimal MB/s; 0: no copy.
     pub read_copy_mb_s: Figure<f64>,
     /// Rate at which the host's driver copies data before a write, decimal MB/s; 0: no copy.
@@ -104,7 +110,12 @@ pub struct HostSpec {
 
 impl Default for HostSpec {
     fn default() -> Self {
-        HostSpec { command_us: guess(0.0), read_copy_mb_s: guess(0.0), write_copy_mb_s: guess(0.0) }
+        HostSpec {
+            command_us: guess(0.0),
+            thread_us: guess(0.0),
+            read_copy_mb_s: guess(0.0),
+            write_copy_mb_s: guess(0.0),
+        }
     }
 }
 
@@ -140,6 +151,10 @@ pub struct CommandSpec {
     pub latency_us: Figure<f64>,
     /// Time of a flush in addition to the data, us.
     pub flush_us: Figure<f64>,
+    /// Number of flushes that the drive executes at a time; others wait.
+    pub flush_depth: Figure<u32>,
+    /// Time of a read whose data were read ahead, in addition to their transfer, us.
+    pub ahead_us: Figure<f64>,
     /// Whether a flush is acknowledged at once and does nothing.
     pub flush_ignored: Figure<bool>,
     /// Idle time after which the drive sleeps, ms.
@@ -156,6 +171,8 @@ impl Default for CommandSpec {
             write_us: guess(4.0),
             latency_us: guess(8.0),
             flush_us: guess(100.0),
+            flush_depth: guess(64),
+            ahead_us: guess(8.0),
             flush_ignored: guess(false),
             sleep_after_ms: guess(100.0),
             wake_us: guess(0.0),
@@ -178,6 +195,8 @@ pub struct BufferSpec {
     pub combine: Figure<u32>,
     /// Read cache for recently read or written data, bytes; 0: none.
     pub read_cache: Figure<Size>,
+    /// Bytes that the drive reads ahead of a sequential read; 0: none.
+    pub read_ahead: Figure<Size>,
 }
 
 impl Default for BufferSpec {
@@ -188,6 +207,7 @@ impl Default for BufferSpec {
             protected: guess(false),
             combine: guess(4),
             read_cache: guess(Size(0)),
+            read_ahead: guess(Size(0)),
         }
     }
 }
@@ -366,6 +386,8 @@ pub struct NandSpec {
     pub channels: Figure<u32>,
     /// Number of planes of a die that operate in parallel.
     pub planes: Figure<u32>,
+    /// Whether each plane of a die reads a page of its own; otherwise all read the same row.
+    pub plane_reads: Figure<bool>,
     /// Page size of a plane, bytes.
     pub page_bytes: Figure<u32>,
     /// Bits per cell; also the number of pages per plane programmed at once.
@@ -392,6 +414,7 @@ impl Default for NandSpec {
             dies: guess(16),
             channels: guess(8),
             planes: guess(2),
+            plane_reads: guess(false),
             page_bytes: guess(16_384),
             bits: guess(3),
             read_us: guess(50.0),

@@ -48,6 +48,9 @@ pub(crate) struct Sim<'d> {
     unflushed: Option<HashSet<u32>>,
     /// Time per byte of the host's stream calls, nanoseconds; 0 without stream calls.
     byte_ns: u64,
+    /// Time that this thread takes for each completed I/O, nanoseconds, and when it is free again.
+    thread_ns: u64,
+    thread_free: u64,
     /// Bytes read that the host has not yet taken from the stream.
     unread_bytes: u64,
     /// Share of the content written that reaches flash.
@@ -70,13 +73,31 @@ impl<'d> Sim<'d> {
         let in_flight = BinaryHeap::new();
         let (unflushed, splits) = (None, Vec::new());
         let unread_bytes = 0;
-        Sim { drive, files, now, splits, in_flight, unflushed, byte_ns, unread_bytes, stored_share }
+        let thread_ns = drive.borrow().thread_ns();
+        Sim {
+            drive,
+            files,
+            now,
+            splits,
+            in_flight,
+            unflushed,
+            byte_ns,
+            thread_ns,
+            thread_free: 0,
+            unread_bytes,
+            stored_share,
+        }
     }
 
     /// Makes every write durable when it completes: a flush follows it, as in the kernel for
     /// O_SYNC and O_DSYNC on a drive with a write cache.
     pub(crate) fn durable(self, durable: bool) -> Sim<'d> {
         Sim { unflushed: durable.then(HashSet::new), ..self }
+    }
+
+    /// Stands for this many threads of the host, which share its I/O evenly.
+    pub(crate) fn threads(self, count: usize) -> Sim<'d> {
+        Sim { thread_ns: self.thread_ns / count.max(1) as u64, ..self }
     }
 
     /// Submits the flush after a durable write that has completed; returns whether there is one.
@@ -91,6 +112,12 @@ impl<'d> Sim<'d> {
         self.splits[slot as usize].add(&split);
         self.in_flight.push(Reverse((flush.done_ns, slot, result)));
         true
+    }
+
+    /// When this thread has taken an operation that completes at `done`.
+    #[inline]
+    fn taken_at(&self, done: u64) -> u64 {
+        if self.thread_ns == 0 { done } else { done.max(self.thread_free) + self.thread_ns }
     }
 
     /// The time at which `count` operations have completed, or all if fewer are in flight.
@@ -177,10 +204,12 @@ impl Backend for Sim<'_> {
 
     #[inline]
     fn returns_at(&self, wait: Wait) -> Option<u64> {
-        let next = self.in_flight.peek().map(|Reverse(first)| first.0);
+        let next = self.in_flight.peek().map(|Reverse(first)| self.taken_at(first.0));
         match (wait, next) {
             (Wait::No, _) => None,
             (Wait::For(0 | 1), next) => next,
+            // This thread takes one at a time.
+            (Wait::For(_), next) if self.thread_ns > 0 => next,
             (Wait::For(count), _) => self.nth_completion(count as usize),
             (Wait::Until(time), next) => Some(next.map_or(time, |next| next.min(time))),
         }
@@ -192,9 +221,11 @@ impl Backend for Sim<'_> {
             self.now = self.now.max(time);
         }
         while let Some(&Reverse((time, slot, result))) = self.in_flight.peek() {
-            if time > self.now {
+            let taken_at = self.taken_at(time);
+            if taken_at > self.now {
                 break;
             }
+            self.thread_free = taken_at;
             self.in_flight.pop();
             if !self.flush_after_write(slot, result) {
                 done.push(Completion { slot, result });

@@ -7,5 +7,6 @@ mod fuzz;
 mod nand;
 mod oracles;
 mod overrides;
+mod predict;
 mod properties;
 mod seeds;

@@ -136,7 +136,7 @@ fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
 
 fn row(figure: &FigureLine) -> [TableCell; 4] {
     let ink = match figure.from.as_str() {
-        "published" => Ink::Good,
+        "published" | "sheet" => Ink::Good,
         "fitted" | "given" => Ink::Plain,
         _ => Ink::Dim,
     };

@@ -1,0 +1,142 @@
+//! Behaviours that published figures show, each stated with its source; no parameter of these drives
+//! was fitted to them. The figures are rows of `published/predict.tsv`.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use model::{Drive, DriveSpec, FigureOrigin};
+use workload::Op;
+use workload::OpKind::{Read, Write};
+
+use crate::common::{Bench, MB};
+
+const GIB: u64 = 1 << 30;
+
+fn of_class(class: &str, pairs: &[(&str, &str)]) -> Bench {
+    let spec = DriveSpec::from_class(class).and_then(|spec| spec.with_overrides(pairs));
+    Bench::new(&spec.expect("known parameters"))
+}
+
+/// A 970 EVO Plus by its class, its capacity and its dies of 32 GB.
+fn evo_plus(capacity: &str, dies: &str) -> Bench {
+    of_class("pcie3-8ch", &[("capacity", capacity), ("nand.dies", dies), ("slc", "13GB")])
+}
+
+#[track_caller]
+fn assert_near(ours: f64, published: f64, tolerance: f64) {
+    let error = libm::log(ours / published).abs();
+    assert!(error <= tolerance, "{ours:.0} here, {published:.0} published");
+}
+
+/// Fills the first `bytes`, rests until the cache is empty, and returns random reads a second.
+fn settled_reads(bench: &mut Bench, depth: usize, bytes: u64) -> f64 {
+    bench.sweep(Write, 0, bytes, 1 << 20, 1);
+    bench.now += 600_000_000_000;
+    bench.drive.idle(bench.now);
+    bench.depth = depth;
+    bench.random(Read, 4096, bytes, 0, 0.05) / 4096.0
+}
+
+/// Samsung's table: 250,000 and 480,000 random reads a second at depth 32 of four threads
+/// (digit.in/reviews/general/samsung-970-evo-plus-nvme-m-2-ssd-250-gb-review-177943.html).
+#[test]
+fn planes_read_by_themselves() {
+    for (capacity, dies, published) in [("250GB", "8", 250e3), ("500GB", "16", 480e3)] {
+        assert_near(settled_reads(&mut evo_plus(capacity, dies), 128, GIB), published, 0.25);
+    }
+    let at_depth_1 = settled_reads(&mut evo_plus("500GB", "16"), 1, GIB);
+    assert_near(at_depth_1, 19e3, 0.2);
+}
+
+/// CDRLabs' MX500 of 1 TB: 523.55 MB/s read in blocks of 64 KiB at depth 1
+/// (cdrlabs.com/reviews/crucial-mx500-1tb-solid-state-drive/trim-performance-and-final-thoughts.html).
+#[test]
+fn a_sequential_read_is_read_ahead() {
+    let mut bench =
+        of_class("sata-tlc", &[("capacity", "1TB"), ("nand.dies", "16"), ("slc", "30GB")]);
+    bench.sweep(Write, 0, GIB, 1 << 20, 1);
+    bench.depth = 1;
+    let rate = bench.sweep(Read, 0, GIB, 64 << 10, 1)[0] / MB;
+    assert_near(rate, 523.55, 0.05);
+}
+
+/// One write and one flush after the other in each of `jobs`, for two seconds: writes a second.
+fn flushed_writes(bench: &mut Bench, jobs: u64) -> f64 {
+    let start = bench.now;
+    let mut due: BinaryHeap<_> = (0..jobs).map(|job| Reverse((start, job, false))).collect();
+    let mut writes = 0;
+    while let Some(Reverse((now, job, is_flush))) =
+        due.pop().filter(|next| next.0.0 < start + 2_000_000_000)
+    {
+        let offset = GIB * job + 4096 * (writes % 100_000);
+        let op = if is_flush { Op::FLUSH } else { Op { kind: Write, offset, bytes: 4096 } };
+        writes += u64::from(is_flush);
+        let done = bench.drive.submit(now, &op).done_ns;
+        due.push(Reverse((done, job, !is_flush)));
+    }
+    writes as f64 / 2.0
+}
+
+/// fio with a flush after every write: a 970 PRO of 512 GB does 456 a second in one job and 840 in
+/// two, a PM981 three times as many in ten jobs as in one (github.com/TheJJ/ceph-diskbench).
+#[test]
+fn few_flushes_run_at_a_time() {
+    let pairs = [("capacity", "512GB"), ("nand.dies", "16"), ("nand.bits", "2")];
+    let [one, two, ten] =
+        [1, 2, 10].map(|jobs| flushed_writes(&mut of_class("pcie3-8ch", &pairs), jobs));
+    assert_near(one, 456.0, 0.25);
+    assert_near(two / one, 840.0 / 456.0, 0.25);
+    assert_near(ten / one, 1164.0 / 384.0, 0.25);
+}
+
+/// PiBenchmarks on a Raspberry Pi 5: 807.26 MB/s on a third-generation link, whose packets carry 128
+/// bytes (github.com/Pineboards/pineboards-docs.github.io/issues/16).
+#[test]
+fn packets_of_a_pi_carry_128_bytes() {
+    let mut bench = of_class("pcie3-4ch-hmb", &[("host", "pi5"), ("link.0.bus", "pcie-3x1")]);
+    bench.sweep(Write, 0, GIB, 1 << 20, 1);
+    bench.depth = 2;
+    assert_near(bench.sweep(Read, 0, GIB, 128 << 10, 1)[0] / MB, 807.26, 0.01);
+}
+
+/// Cards with the promise A1 on a Raspberry Pi 4 (pidramble.com/wiki/benchmarks/microsd-cards), and
+/// the promise itself: 1,500 random reads and 500 random writes a second.
+#[test]
+fn a_class_on_another_bus_is_a_drive() {
+    let spec = DriveSpec::from_class("sd-a1").expect("a class");
+    let spec = spec.with_overrides(&[("bus", "sd-ddr50")]).expect("a bus");
+    assert_eq!(spec.link.len(), 1);
+    let mut bench = Bench::new(&spec);
+    bench.depth = 1;
+    let writes = bench.random(Write, 4096, GIB / 8, 0, 0.1) / MB;
+    bench.sweep(Write, 0, GIB / 8, 1 << 20, 1);
+    let reads = bench.random(Read, 4096, GIB / 8, 0, 0.1) / MB;
+    assert_near(writes, 3.85, 0.2);
+    assert_near(reads, 10.8, 0.2);
+    assert!(writes * MB / 4096.0 > 500.0 && reads * MB / 4096.0 > 1500.0, "{writes} {reads}");
+    assert!(Drive::new(&spec, 1).bytes() > 31_000_000_000);
+}
+
+#[test]
+fn a_class_gives_what_a_description_does_not() {
+    let text = "name = \"x\"\nclass = \"pcie4-4ch-hmb\"\ncapacity = \"64GiB\"\n[nand]\ndies = 4\n";
+    let spec = DriveSpec::parse("x.toml", text).expect("a class");
+    let class = DriveSpec::from_class("pcie4-4ch-hmb").expect("a class");
+    assert_eq!((*spec.nand.dies, spec.nand.dies.from), (4, FigureOrigin::Guessed));
+    assert_eq!(
+        (spec.nand.read_us.from, &spec.nand.read_us),
+        (FigureOrigin::Class, &class.nand.read_us)
+    );
+    assert!(
+        spec.nand.read_us.source.starts_with("class pcie4-4ch-hmb: "),
+        "{:?}",
+        spec.nand.read_us
+    );
+    assert_eq!(spec.capacity.0, 64 << 30);
+    let error =
+        DriveSpec::parse("x.toml", "name = \"x\"\nclass = \"pcie4-4ch\"\n").expect_err("no class");
+    assert_eq!(
+        error.to_string(),
+        "x.toml:2: class: no class 'pcie4-4ch'; did you mean 'pcie3-4ch'?"
+    );
+}
