@@ -43,7 +43,7 @@ case $drive in
         wait $run
         is "snia-iops, interrupted" $? 130
         values run '{complete, cut_short,
-            odd: ([.metrics[] | select(.value == null or .value <= 0) | .name] | join(" ")),
+            odd: ([.metrics[] | select(.value != null and .value <= 0) | .name] | join(" ")),
             cells: ([.metrics[] | .name] | map(select(test("^snia-iops-[0-9]+[KM]iB-r100$"))) | length)}' \
             /tmp/record
         is "why it ended" "$run_complete $run_cut_short" "false interrupted"

@@ -26,6 +26,23 @@ pub fn cargo(arguments: &[&str]) -> Command {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
 }
 
+/// The same command, which gives way to the others that want a processor, by so much of what `nice`
+/// calls niceness.
+pub fn giving_way(command: &Command, niceness: u8) -> Command {
+    let mut nice = program("nice", &["-n", &niceness.to_string()]);
+    nice.arg(command.get_program()).args(command.get_args());
+    if let Some(directory) = command.get_current_dir() {
+        nice.current_dir(directory);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nice.env(name, value),
+            None => nice.env_remove(name),
+        };
+    }
+    nice
+}
+
 /// Runs a command to its end; returns its success and all output, with both streams in order.
 pub fn capture(command: &mut Command) -> Result<(bool, String)> {
     let name = command.get_program().to_string_lossy().into_owned();
