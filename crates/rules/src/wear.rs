@@ -23,9 +23,11 @@ const SPARE_PERCENT: f64 = 10.0;
 /// The drive retries reads if their mean is above their median by this share.
 const REPEATS_MIN: f64 = 0.1;
 
-/// The drive retries most reads if their mean is above the fastest tenth by this share. The pages of
-/// one cell differ by less.
-const MOST_REPEAT_MIN: f64 = 0.4;
+/// The drive retries most reads if their mean is above the fastest tenth by this share. Without
+/// retries it is above by at most 4% on 55 of the 56 virtual drives; on the other by 74%, because half
+/// of the data are in faster cells, which would be mistaken for retries if that drive called itself worn. At
+/// 150% of the rated life it is above by 17 to 53% on four drives.
+const MOST_REPEAT_MIN: f64 = 0.15;
 
 pub static RULE: Rule = Rule {
     role: Role::Cause,
