@@ -346,6 +346,26 @@ mod tests {
         assert!(said(&out).starts_with(shallow), "{}", said(&out));
     }
 
+    /// Slower flash holds a deep queue, too; slower commands add to the time of a single read alike.
+    #[test]
+    fn flash_explains_slow_single_reads_if_the_deep_queue_lost_as_well() {
+        let said = |deep: f64| {
+            let mut out = outcome(&[
+                ("seq-read-1MiB-q8", Unit::BytesPerSecond, 3.5e9),
+                ("rand-read-4KiB-q32", Unit::Iops, deep),
+                ("rand-read-4KiB-q1", Unit::Iops, 5e3),
+            ]);
+            out.verdicts = vec![verdict(VerdictKind::FlashBound, Some("rand-read-4KiB-q1"))];
+            let mut usual = usual();
+            let figure = UsualFigure { value: 10e3, factor_min: 1.15, gains: BTreeMap::new() };
+            usual.figures.insert("rand-read-4KiB-q1".into(), figure);
+            answer_against(&out, Some(&usual)).expect("measured").headline
+        };
+        let slow = "Random reads at depth 1 are 2.0 times below this model";
+        assert!(said(60e3).contains(&format!("{slow}: the flash.")), "{}", said(60e3));
+        assert!(said(89e3).contains(&format!("{slow}, cause unknown")), "{}", said(89e3));
+    }
+
     #[test]
     fn a_cell_that_is_too_noisy_has_a_range() {
         let mut out = measured();

@@ -22,6 +22,10 @@ const ALIKE: f64 = 1.05;
 /// Minimum share of a loss, in logarithms or in time, that its cause accounts for.
 const MOST: f64 = 0.5;
 
+/// Error of the difference between a cause's times here and on the model, as a share of an operation's
+/// time: a cause that adds little more is not told from one that adds nothing.
+const SHARE_ERROR: f64 = 0.05;
+
 /// Minimum share of the time that is left without a cause; a share is not measured more exactly.
 const SHARE_LEFT_MIN: f64 = 0.002;
 
@@ -91,7 +95,14 @@ impl LowFigure {
         });
         let depth = if is_deepest { String::new() } else { format!(" at depth {}", cell.depth) };
         let label = format!("{name} {}s{depth}", op.name());
-        let cause = cause(out, &metric.name, factor, figure).cloned();
+        let is_single_read = cell.depth == 1 && op == OpKind::Read && order == Order::Random;
+        let flash_explains =
+            !is_single_read || deepest_loss(out, usual, order, op) >= libm::pow(factor, MOST);
+        let candidates = out
+            .verdicts
+            .iter()
+            .filter(|verdict| flash_explains || verdict.kind != VerdictKind::FlashBound);
+        let cause = cause(candidates, &metric.name, factor, figure).cloned();
         let (metric, whose) = (metric.name.clone(), usual.whose.to_string());
         Some(LowFigure { label, order, op, loss: Loss { metric, factor, whose, cause } })
     }
@@ -106,6 +117,12 @@ impl LowFigure {
         };
         let words = format!("{label} are {difference} below {}", loss.whose);
         match &loss.cause {
+            // Writes to a used drive wait for flash that moves older data first; its rate alone does not
+            // show which part that is.
+            Some(VerdictKind::FlashBound) if self.op == OpKind::Write => vec![
+                format!("{words}: the flash, or collection in it."),
+                format!("{words}: the flash."),
+            ],
             Some(kind) => vec![format!("{words}: {}.", in_words(kind))],
             None => vec![
                 format!("{words}, cause unknown: ssdyno run -m {} tells.", self.next_method()),
@@ -124,16 +141,28 @@ impl LowFigure {
     }
 }
 
+/// The loss of the figure with the deepest queue of its kind; 1 if it is not known. Slower flash makes
+/// deep queues slower, too; at depth 1, slower commands add to its time alike.
+fn deepest_loss(out: &Outcome, usual: &Usual, order: Order, op: OpKind) -> f64 {
+    let losses = out.metrics.iter().filter_map(|metric| {
+        let key = metric.key();
+        let cell = key.as_cell().filter(|cell| (cell.order, cell.op) == (order, Some(op)))?;
+        let figure = usual.figures.get(&metric.name)?;
+        Some((cell.depth, figure.value / metric.value.filter(|value| *value > 0.0)?))
+    });
+    losses.max_by_key(|(depth, _)| *depth).map_or(1.0, |(_, loss)| loss)
+}
+
 /// The conclusion that explains the largest share of a figure's time, of those that explain its
 /// loss; of equal ones the first.
 fn cause<'o>(
-    out: &'o Outcome,
+    verdicts: impl Iterator<Item = &'o Verdict>,
     metric: &str,
     loss: f64,
     usual: &UsualFigure,
 ) -> Option<&'o VerdictKind> {
     let mut largest: Option<(f64, &VerdictKind)> = None;
-    for verdict in &out.verdicts {
+    for verdict in verdicts {
         let explained = verdict.explains.iter().find(|explained| explained.metric == metric);
         let is_cause = is_cause(&verdict.kind) && explains(verdict, metric, loss, usual);
         let Some(explained) = explained.filter(|_| is_cause) else { continue };
@@ -156,7 +185,8 @@ fn explains(verdict: &Verdict, metric: &str, loss: f64, usual: &UsualFigure) -> 
         Some(gain) if adds_time(&verdict.kind) => {
             // In units of the model's time for an operation.
             let added_time = loss * time_share(gain) - time_share(*of_model.unwrap_or(&1.0));
-            added_time > MOST * (loss - 1.0)
+            let error = if of_model.is_some() { SHARE_ERROR * loss } else { 0.0 };
+            added_time - error > MOST * (loss - 1.0)
         }
         Some(gain) => gain / of_model.unwrap_or(&1.0) >= libm::pow(loss, MOST),
         None => of_model.is_none(),
