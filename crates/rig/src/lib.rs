@@ -35,7 +35,7 @@ pub use issue::{
     SyncWrites, backend_name,
 };
 pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits};
-pub use limits::{Bus, GroupLimits, Limits};
+pub use limits::{Bus, Flash, GroupLimits, Limits};
 pub use measurement::{
     DeviceTraffic, KindStats, Measurement, StopReason, SubmissionTimes, Temperature, ThreadLoad,
 };

@@ -61,8 +61,25 @@ pub struct Limits {
     pub burst_bytes: Option<u64>,
     /// Maximum rate of the media after a burst, bytes per second.
     pub native_bytes_per_s: Option<f64>,
+    /// The flash below the caches; what is expected of a run depends on it, no bound does.
+    pub flash: Option<Flash>,
     /// Limits that control groups impose on this process.
     pub group: GroupLimits,
+}
+
+/// The flash of a drive below its caches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flash {
+    /// Size of the fast cache that even a full drive has, bytes.
+    pub fixed_bytes: u64,
+    /// Largest size of its part in unfilled flash, bytes.
+    pub dynamic_bytes: u64,
+    /// Bits per cell outside the cache: a byte in the cache takes the room of so many.
+    pub bits: u32,
+    /// Rate at which all dies program, bytes per second.
+    pub bytes_per_s: f64,
+    /// Flash beyond the capacity, as a share of it.
+    pub spare_share: f64,
 }
 
 /// Limits that control groups (containers, services) impose on this process; `None` without one.

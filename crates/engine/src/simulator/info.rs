@@ -1,8 +1,8 @@
 //! The description of a virtual drive as a target: identity, blocks, bus and limits.
 
-use model::{DriveSpec, Figure, LinkSpec, Size};
+use model::{DriveSpec, Figure, LinkSpec, MapKind, Size};
 use record::{DeclaredSizes, Safety, State, Target, TargetKind};
-use rig::{Bus, Limits, TargetInfo};
+use rig::{Bus, Flash, Limits, TargetInfo};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Simulator;
@@ -54,7 +54,22 @@ fn limits(spec: &DriveSpec) -> Limits {
         burst_bytes: Some(spec.buffer.size.0 + slc.fixed.0 + slc.dynamic.0),
         group: rig::GroupLimits::default(),
         native_bytes_per_s: (program_us > 0.0).then(|| f64::from(stripe) * 1e6 / program_us),
+        flash: flash(spec),
     }
+}
+
+/// The flash that a page map writes to; of other maps, the size and order of writes decide.
+fn flash(spec: &DriveSpec) -> Option<Flash> {
+    let (nand, slc) = (&spec.nand, &spec.slc);
+    let is_mapped_by_page = *spec.map.kind == MapKind::Page;
+    let stripe = *nand.dies * *nand.planes * *nand.page_bytes * *nand.bits;
+    (is_mapped_by_page && *nand.program_us > 0.0).then(|| Flash {
+        fixed_bytes: slc.fixed.0,
+        dynamic_bytes: slc.dynamic.0,
+        bits: *nand.bits,
+        bytes_per_s: f64::from(stripe) * 1e6 / *nand.program_us,
+        spare_share: *spec.op,
+    })
 }
 
 /// The identifier of this drive: a hash of its description without the session seed. The runs of a

@@ -29,7 +29,7 @@ impl Planner {
         match way {
             BlockWay::Write => {
                 self.write_through_door(region);
-                let mut expected = expect::fill(bytes, &self.info);
+                let mut expected = super::expect_fill(region, bytes, &self.info, &mut self.flash);
                 expected.seconds = expected.seconds.max(seconds_min);
                 self.add(bytes, expected, least_ns);
             }

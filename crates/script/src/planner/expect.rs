@@ -41,6 +41,15 @@ impl Expectation {
     pub(super) fn lasting(seconds: f64) -> Expectation {
         Expectation { seconds, written_bytes: 0.0 }
     }
+
+    /// The same where the flash takes so long, within the time that a workload may take, seconds.
+    pub(super) fn at_least(self, flash_seconds: f64, time_max: f64) -> Expectation {
+        if flash_seconds <= self.seconds {
+            return self;
+        }
+        let seconds = flash_seconds.min(time_max).max(self.seconds);
+        Expectation { seconds, written_bytes: self.written_bytes * seconds / flash_seconds }
+    }
 }
 
 /// A fill.
@@ -55,7 +64,8 @@ pub(super) fn read(bytes: u64, target: &TargetInfo) -> f64 {
     bytes as f64 / rates(target).read.large_deep
 }
 
-/// Time the media take to program a write, after the part absorbed as a burst, seconds.
+/// Time the media take at least to program a write, after the part absorbed as a burst, seconds. The
+/// time that a known flash takes depends on what is on it (`flash.rs`).
 fn programming(bytes: f64, target: &TargetInfo) -> f64 {
     let (burst, native) = (target.limits.burst_bytes, target.limits.native_bytes_per_s);
     native.map_or(0.0, |native| (bytes - burst.unwrap_or(0) as f64).max(0.0) / native)

@@ -112,7 +112,8 @@ impl Touched {
     }
 }
 
-fn bytes(regions: &[Region]) -> u64 {
+/// Bytes of a union of regions.
+pub(super) fn bytes(regions: &[Region]) -> u64 {
     regions.iter().map(|r| r.bytes).sum()
 }
 
@@ -123,7 +124,7 @@ fn contains(regions: &[Region], region: Region) -> bool {
 }
 
 /// Adds a region to a union of regions, disjoint and ascending.
-fn join(regions: &mut Vec<Region>, new: Region) {
+pub(super) fn join(regions: &mut Vec<Region>, new: Region) {
     if new.bytes == 0 || contains(regions, new) {
         return;
     }
@@ -133,6 +134,17 @@ fn join(regions: &mut Vec<Region>, new: Region) {
     let start = touching.first().map_or(new.start, |r| r.start.min(new.start));
     let end = touching.last().map_or(new.end(), |r| r.end().max(new.end()));
     regions.splice(first..last, [Region { start, bytes: end - start }]);
+}
+
+/// Removes a region from a union of regions, disjoint and ascending.
+pub(super) fn remove(regions: &mut Vec<Region>, gone: Region) {
+    let between = |start: u64, end: u64| Region { start, bytes: end.saturating_sub(start) };
+    let parts = regions.iter().flat_map(|r| {
+        let ahead = between(r.start, r.end().min(gone.start));
+        let behind = between(r.start.max(gone.end()), r.end());
+        if gone.bytes == 0 { [*r, between(0, 0)] } else { [ahead, behind] }
+    });
+    *regions = parts.filter(|r| r.bytes > 0).collect();
 }
 
 #[cfg(test)]
@@ -151,5 +163,10 @@ mod tests {
         assert!(!holds(0, 6) && !holds(4, 7) && !holds(9, 2) && !holds(59, 2) && !holds(60, 1));
         join(&mut all, Region { start: 5, bytes: 5 });
         assert_eq!(all, [Region { start: 0, bytes: 60 }]);
+        remove(&mut all, Region { start: 70, bytes: 5 });
+        remove(&mut all, Region { start: 20, bytes: 10 });
+        assert_eq!(all, [Region { start: 0, bytes: 20 }, Region { start: 30, bytes: 30 }]);
+        remove(&mut all, Region { start: 15, bytes: 100 });
+        assert_eq!(all, [Region { start: 0, bytes: 15 }]);
     }
 }

@@ -7,13 +7,14 @@
 
 mod blocks;
 mod expect;
+mod flash;
 mod loss;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
-use record::{Plan, PlanStep, Safety, TargetKind};
+use record::{Plan, PlanStep, Safety, State, TargetKind};
 use rig::{
     BlockDone, Blocks, CommandRun, Erase, Event, Exit, Job, KindStats, Measurement, Performance,
     Preparation, Prepared, Released, Result, Rig, RigError, Stage, StopReason, TargetInfo, bound,
@@ -21,6 +22,7 @@ use rig::{
 use workload::{Content, OpKind, Region, Workload};
 
 use expect::Expectation;
+use flash::FlashState;
 use loss::Touched;
 
 /// Bytes of canaries written by the rig before an erase.
@@ -40,6 +42,8 @@ pub struct Planner {
     /// Index of the current step.
     current: usize,
     touched: Touched,
+    /// What is on the flash, if its properties are known.
+    flash: Option<FlashState>,
     /// Bytes of borrowed blocks that were overwritten through the block interface.
     lent_bytes: u64,
     /// Requests of the block interface not yet polled.
@@ -64,12 +68,14 @@ impl Planner {
     }
 
     fn alone(info: &TargetInfo) -> Planner {
+        let is_full = matches!(info.state, State::Filled | State::Used);
         Planner {
             info: info.clone(),
             now_ns: 0,
             steps: Vec::new(),
             current: 0,
             touched: Touched::default(),
+            flash: info.limits.flash.map(|flash| FlashState::new(flash, info.bytes, is_full)),
             lent_bytes: 0,
             completed: Vec::new(),
             operations: 0,
@@ -160,12 +166,28 @@ impl Planner {
 
     /// Expected seconds for filling as much.
     pub fn fill_seconds(&self, bytes: u64) -> f64 {
-        expect::fill(bytes, &self.info).seconds
+        let mut flash = self.flash.clone();
+        expect_fill(Region::first(bytes), bytes, &self.info, &mut flash).seconds
     }
 
     /// Bytes that a workload is expected to move within a time.
     pub fn bytes_within(&self, w: &Workload, seconds: f64) -> u64 {
         expect::within(w, seconds, &self.info)
+    }
+
+    /// What a workload is expected to cost on flash in this state.
+    fn expect(&mut self, w: &Workload) -> Expectation {
+        let expected = expect::workload(w, &self.info);
+        let Some(flash) = &mut self.flash else { return expected };
+        let flash_seconds = flash.write(w.region, expected.written_bytes, w.pattern.is_random());
+        let time_max = w.stop.time_ns.map_or(f64::INFINITY, |ns| ns as f64 / 1e9);
+        expected.at_least(flash_seconds, time_max)
+    }
+
+    fn discard(&mut self, region: Region) {
+        if let Some(flash) = &mut self.flash {
+            flash.discard(region);
+        }
     }
 
     /// Adds an operation to the current step: maximum bytes written, what is expected, and minimum
@@ -216,7 +238,8 @@ impl Planner {
     fn fill(&mut self, region: Region) -> Prepared {
         self.touched.write(region);
         let least_ns = self.least_ns(region.bytes);
-        self.add(region.bytes, expect::fill(region.bytes, &self.info), least_ns);
+        let expected = expect_fill(region, region.bytes, &self.info, &mut self.flash);
+        self.add(region.bytes, expected, least_ns);
         Prepared { elapsed_ns: least_ns.max(TICK_NS), bytes: region.bytes, ..Prepared::default() }
     }
 
@@ -227,6 +250,7 @@ impl Planner {
             return Err(RigError::Unsupported("discard".into()));
         }
         self.touched.give_back(region);
+        self.discard(region);
         self.add(0, Expectation::lasting(COMMAND_SECONDS), TICK_NS);
         let released = Released { looked_bytes: region.bytes.max(1), ..Released::default() };
         Ok(Prepared { elapsed_ns: TICK_NS, released: Some(released), ..Prepared::default() })
@@ -236,7 +260,8 @@ impl Planner {
         let canaries = region.bytes.min(CANARY_BYTES);
         let zeroes = if how == Erase::Zero { region.bytes } else { 0 };
         self.touched.erase(region);
-        let mut expected = expect::fill(zeroes, &self.info);
+        let mut expected = expect_fill(Region::first(zeroes), zeroes, &self.info, &mut self.flash);
+        self.discard(region);
         expected.seconds += COMMAND_SECONDS;
         expected.written_bytes += canaries as f64;
         self.add(canaries + zeroes, expected, self.least_ns(zeroes));
@@ -255,9 +280,25 @@ impl Planner {
             return Err(RigError::Unsupported(text));
         }
         self.info.logical_block_bytes = block_bytes;
-        self.touched.erase(Region::first(self.info.bytes));
+        let whole = Region::first(self.info.bytes);
+        self.touched.erase(whole);
+        self.discard(whole);
         self.add(0, Expectation::lasting(COMMAND_SECONDS), TICK_NS);
         Ok(Prepared { elapsed_ns: TICK_NS, ..Prepared::default() })
+    }
+}
+
+/// What writing so many bytes to a region in order is expected to cost.
+fn expect_fill(
+    region: Region,
+    bytes: u64,
+    info: &TargetInfo,
+    flash: &mut Option<FlashState>,
+) -> Expectation {
+    let expected = expect::fill(bytes, info);
+    match flash {
+        Some(flash) => expected.at_least(flash.write(region, bytes as f64, false), f64::INFINITY),
+        None => expected,
     }
 }
 
@@ -276,7 +317,7 @@ impl Rig for Planner {
         let least_ns = bound::least_ns(workload, &self.info);
         let written_bytes = bound::written_max(workload, &self.info);
         let likely = self.likely.take();
-        let expected = expect::workload(likely.as_ref().unwrap_or(workload), &self.info);
+        let expected = self.expect(likely.as_ref().unwrap_or(workload));
         self.add(written_bytes, expected, least_ns);
         let bytes = if workload.stop.time_ns.is_some() { block } else { issued.max(block) };
         Ok(answer(workload, bytes, least_ns))
@@ -312,11 +353,9 @@ impl Rig for Planner {
             }
             Preparation::Restore => {
                 let lent_bytes = std::mem::take(&mut self.lent_bytes);
-                self.add(
-                    lent_bytes,
-                    expect::fill(lent_bytes, &self.info),
-                    self.least_ns(lent_bytes),
-                );
+                let region = Region::first(lent_bytes);
+                let expected = expect_fill(region, lent_bytes, &self.info, &mut self.flash);
+                self.add(lent_bytes, expected, self.least_ns(lent_bytes));
                 self.read_back(self.touched.borrowed_bytes())
             }
             Preparation::Discard { region } | Preparation::Release { region } => {
@@ -340,6 +379,9 @@ impl Rig for Planner {
         let ns = time.as_nanos() as u64;
         // A pause of one nanosecond only checks whether the run continues; it is not a rest.
         if ns > TICK_NS {
+            if let Some(flash) = &mut self.flash {
+                flash.rest(time.as_secs_f64());
+            }
             self.add(0, Expectation::lasting(time.as_secs_f64()), ns);
         }
         Ok(())
