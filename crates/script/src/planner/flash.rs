@@ -32,11 +32,11 @@ pub(super) struct FlashState {
 impl FlashState {
     /// A drive of this capacity, all of which has data, or none.
     pub fn new(flash: Flash, capacity_bytes: u64, is_full: bool) -> FlashState {
-        let written = if is_full { vec![Region::first(capacity_bytes)] } else { Vec::new() };
+        let whole = Region::first(if is_full { capacity_bytes } else { 0 });
         FlashState {
             flash,
             capacity_bytes: capacity_bytes as f64,
-            written,
+            written: [whole].into_iter().filter(|region| region.bytes > 0).collect(),
             cached_bytes: 0.0,
             scattered_bytes: 0.0,
             is_filling: true,

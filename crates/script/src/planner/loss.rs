@@ -138,13 +138,16 @@ pub(super) fn join(regions: &mut Vec<Region>, new: Region) {
 
 /// Removes a region from a union of regions, disjoint and ascending.
 pub(super) fn remove(regions: &mut Vec<Region>, gone: Region) {
-    let between = |start: u64, end: u64| Region { start, bytes: end.saturating_sub(start) };
-    let parts = regions.iter().flat_map(|r| {
-        let ahead = between(r.start, r.end().min(gone.start));
-        let behind = between(r.start.max(gone.end()), r.end());
-        if gone.bytes == 0 { [*r, between(0, 0)] } else { [ahead, behind] }
+    let remains = regions.iter().flat_map(|region| {
+        let low = span(region.start, region.end().min(gone.start.max(region.start)));
+        let high = span(region.start.max(gone.end().min(region.end())), region.end());
+        [low, high]
     });
-    *regions = parts.filter(|r| r.bytes > 0).collect();
+    *regions = remains.filter(|region| region.bytes > 0).collect();
+}
+
+fn span(start: u64, end: u64) -> Region {
+    Region { start, bytes: end.saturating_sub(start) }
 }
 
 #[cfg(test)]
