@@ -25,6 +25,10 @@ fio's options alone never allow a run to write to a device or to another program
 | `--no-iommu` | takes a `pci:` drive from the kernel although no IOMMU protects other memory from it (docs/safety.md) |
 | `--as-is` | for scripts: the version in the text is fio's, and the remarks on the figures, which otherwise follow on stderr, are left out; buffers are in pages of the usual size rather than in huge ones, submission is timed apart, and jobs that verify leave fio's state files. `SSDYNO_AS_IS=1` does the same, and so does running `ssdyno` through a link named `fio`. The record has everything (`ssdyno show`) |
 | `--store=FILE` | the store for the record |
+| `--prom=DIR` | also write the metrics to a textfile of node_exporter in a directory |
+| `--title=TEXT` | a title for the record |
+| `--note=TEXT` | a remark for the record |
+| `--tag=NAME=VALUE` | a tag to group and filter by, as in board=mini-a; can be repeated |
 | `--where=on` | follows requests in the kernel, as root, and keeps in the record where the time of single jobs goes; it costs processor time |
 | `--dry-run` | shows the plan and stops |
 

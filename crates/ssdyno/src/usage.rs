@@ -27,7 +27,7 @@ const MEANINGS: [(&[&str], &str); 18] = [
     (&["output-format"], "--json"),
     (&["output", "report"], "--html FILE"),
     (&["log", "debug"], "--verbose"),
-    (&["title", "name", "label"], "the same without it: ssdyno runs finds a run by drive and date"),
+    (&["name", "label"], "--title"),
     (&["direct", "group_reporting"], "the same without it: it is always so"),
     (&["filename", "device", "target"], "the target without an option: ssdyno io TARGET"),
 ];
@@ -180,10 +180,7 @@ mod tests {
             ("ssdyno io . --time", "--time 10s"),
             // A word that means nothing here, or only elsewhere, gets the help.
             ("ssdyno upgrade", "ssdyno --help"),
-            (
-                "ssdyno run . --title x",
-                "the same without it: ssdyno runs finds a run by drive and date",
-            ),
+            ("ssdyno run . --label x", "--title"),
             ("ssdyno run . --iodepth 4", "ssdyno run --help"),
             ("ssdyno completions ksh", "ssdyno completions --help"),
         ];
