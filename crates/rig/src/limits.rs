@@ -63,6 +63,8 @@ pub struct Limits {
     pub native_bytes_per_s: Option<f64>,
     /// The flash below the caches; what is expected of a run depends on it, no bound does.
     pub flash: Option<Flash>,
+    /// Requests that a queue of the block layer holds at a time, of the layer that holds fewest.
+    pub queue_requests: Option<u32>,
     /// Limits that control groups impose on this process.
     pub group: GroupLimits,
 }

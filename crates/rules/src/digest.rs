@@ -140,6 +140,13 @@ impl Digest {
         if self.seconds > 0.0 { bytes as f64 / self.seconds } else { 0.0 }
     }
 
+    /// Seconds in which the process was stopped or the machine suspended.
+    pub fn stood_s(&self) -> f64 {
+        let pauses = self.findings.iter().filter(|f| f.kind == FindingKind::StoodStill);
+        let ns = pauses.flat_map(|finding| &finding.evidence).map(|evidence| evidence.value);
+        ns.sum::<f64>() / 1e9
+    }
+
     /// Whether the rig's own checks reported this.
     pub fn found(&self, kind: &FindingKind) -> bool {
         self.findings.iter().any(|f| f.kind == *kind)

@@ -1,7 +1,8 @@
-//! CPU QUOTA and IO LIMIT: does the control group of a container or a service limit the speed?
+//! CPU QUOTA and IO LIMIT: does the control group of a container or a service limit the speed, or a
+//! queue of the block layer that holds few requests?
 //!
-//! Both rules rely on the kernel's own figures: the time for which the quota kept threads off the
-//! processor, and the I/O limits of the group.
+//! The rules rely on the kernel's own figures: the time for which the quota kept threads off the
+//! processor, the I/O limits of the group, and the requests that a queue holds at a time.
 
 use record::{Unit, VerdictKind};
 use rig::{GroupLimits, TargetInfo};
@@ -24,6 +25,14 @@ const AT_LIMIT: f64 = 0.9;
 /// limit of 10 MB/s.
 const ABOVE_LIMIT: f64 = 2.0;
 
+/// Operations in flight per request of a full queue: the kernel and the program have a part of the
+/// time, too. Four requests kept 5.0 operations in flight.
+const QUEUE_ABOVE: f64 = 1.5;
+
+/// Share of the nominal depth from which a queue was no limit, and share of its own requests from
+/// which it was full.
+const QUEUE_SHARE: f64 = 0.8;
+
 pub static QUOTA: Rule = Rule {
     role: Role::Cause,
     overridden_by: &[],
@@ -33,7 +42,10 @@ pub static QUOTA: Rule = Rule {
 pub static IO: Rule = Rule {
     role: Role::Cause,
     overridden_by: &[&super::ram::RULE],
-    judge: |facts| io_limit(&facts.target.limits.group, facts.seen).into_iter().collect(),
+    judge: |facts| {
+        let of_group = io_limit(&facts.target.limits.group, facts.seen);
+        of_group.into_iter().chain(queue_limit(facts.target, facts.seen)).collect()
+    },
 };
 
 /// The workloads whose threads were kept off the processor.
@@ -86,6 +98,33 @@ pub fn io_limit(group: &GroupLimits, seen: &[Digest]) -> Option<Ruling> {
         .with("limit per second", first.limit, Unit::Number)
         .with("reached per second", first.rate, Unit::Number);
     Some(ruling.explaining_each(limited.iter().map(|h| (h.subject, h.rate / h.limit))))
+}
+
+/// The workloads that ask for more requests in flight than a queue of the block layer holds, and had
+/// about as many. Operations that wait for a place in the queue are in flight for the program.
+pub fn queue_limit(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
+    let most = f64::from(target.limits.queue_requests?);
+    let subjects = Subject::reported(seen);
+    let shares = subjects.iter().filter_map(|subject| {
+        let nominal = f64::from(subject.first().depth_nominal?);
+        let depth = subject.mean(|run| run.depth);
+        let is_full = (QUEUE_SHARE * most..=QUEUE_ABOVE * most).contains(&depth);
+        let is_at_limit = is_full && depth < QUEUE_SHARE * nominal;
+        is_at_limit.then(|| (subject, 1.0 - depth / nominal))
+    });
+    let limited: Vec<_> = shares.collect();
+    let (worst, _) = limited.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let depth = worst.mean(|run| run.depth);
+    let text = format!(
+        "A queue of the block layer holds {most} requests at a time: of {}, {depth:.1} operations \
+         were in flight.",
+        listed(limited.iter().map(|(subject, _)| *subject))
+    );
+    let ruling = Ruling::yes(VerdictKind::IoLimit, text)
+        .next_test("the same with a higher queue/nr_requests of the device in /sys/block")
+        .with("requests in the queue", most, Unit::Number)
+        .with("operations in flight", depth, Unit::Number);
+    Some(ruling.explaining_each(limited))
 }
 
 /// The limit that a workload reaches, if there is one.

@@ -1,12 +1,14 @@
 //! How much of a workload's time the drive may have taken.
 //!
-//! Without a cause, the drive is blamed only if most of the time may have passed in it. That it was
-//! idle is evidence against the drive, not for any other cause.
+//! Without a cause, the drive is blamed only if most of the time passed in it and nobody else used
+//! it. That it was idle is evidence against the drive, not for any other cause; where nothing shows
+//! its time, nothing is blamed.
 
 use rig::{SplitPart, TimeSplit};
 
 use super::percent;
 use super::subject::{Subject, listed};
+use crate::Digest;
 
 /// Minimum share of the time in the drive and its link at which it can be the limit.
 const IN_DRIVE_MIN: f64 = 0.8;
@@ -14,9 +16,39 @@ const IN_DRIVE_MIN: f64 = 0.8;
 /// Minimum number of operations; for fewer, the kernel's ticks are too coarse.
 const OPS_MIN: u64 = 200;
 
-/// Whether a considerable part of a workload's time did not pass in the drive.
-pub fn is_elsewhere(subject: &Subject<'_>) -> bool {
-    share_in_drive(subject).is_some_and(|share| share < IN_DRIVE_MIN)
+/// Minimum share of the bytes of a drive that others transfer if it may have served them instead.
+const OTHERS_MIN: f64 = 0.2;
+
+/// Minimum share of the time of a pause that matters; a shorter one changes no figure by 10%.
+const PAUSED_MIN: f64 = 0.1;
+
+/// Who had the time of a workload that no rule explains, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeOwner {
+    /// The drive had most of its time, and nobody else used it.
+    Drive,
+    /// The drive had only this share of its time.
+    Elsewhere(f64),
+    /// Other programs transferred this share of the drive's bytes.
+    Shared(f64),
+    /// The process was stopped for this share of the time.
+    Paused(f64),
+    Unknown,
+}
+
+impl TimeOwner {
+    pub fn new(subject: &Subject<'_>) -> TimeOwner {
+        let paused = subject.share_of_time(Digest::stood_s);
+        if paused >= PAUSED_MIN {
+            return TimeOwner::Paused(paused);
+        }
+        match (share_in_drive(subject), share_of_others(subject)) {
+            (Some(share), _) if share < IN_DRIVE_MIN => TimeOwner::Elsewhere(share),
+            (_, Some(share)) if share >= OTHERS_MIN => TimeOwner::Shared(share),
+            (Some(_), _) => TimeOwner::Drive,
+            (None, _) => TimeOwner::Unknown,
+        }
+    }
 }
 
 /// The share of a workload's time in the drive and its link, if it is known.
@@ -43,18 +75,63 @@ fn busy(subject: &Subject<'_>) -> Option<f64> {
     counted.then(|| busy_s / subject.seconds().max(1e-9))
 }
 
-/// That no cause was found for these workloads, and how little of their time the drive had.
-pub fn elsewhere_in_words(subjects: &[&Subject<'_>]) -> Option<String> {
-    let shares: Vec<f64> = subjects.iter().filter_map(|s| share_in_drive(s)).collect();
-    let (least, most) = shares
-        .iter()
-        .fold((1.0, 0.0), |(least, most): (f64, f64), share| (least.min(*share), most.max(*share)));
-    let range = if shares.len() > 1 {
+/// The share of the bytes of the drive that this process did not request. Flushes and buffered
+/// writes transfer others than those requested.
+fn share_of_others(subject: &Subject<'_>) -> Option<f64> {
+    let (mut requested, mut transferred) = (0, 0);
+    for run in subject.runs() {
+        let device = run.device.filter(|_| run.direct && run.flushes * 10 <= run.ops[1])?;
+        requested += run.bytes[0] + run.bytes[1];
+        transferred += device.read_bytes + device.written_bytes;
+    }
+    (transferred > 0).then(|| transferred.saturating_sub(requested) as f64 / transferred as f64)
+}
+
+/// What is known of workloads without a cause, a statement for each kind of [`TimeOwner`]; that of the
+/// drive names its workloads only if `is_named`.
+pub fn statements(subjects: &[&Subject<'_>], is_named: bool) -> Vec<String> {
+    let owners: Vec<TimeOwner> = subjects.iter().map(|subject| TimeOwner::new(subject)).collect();
+    let select = |share: fn(TimeOwner) -> Option<f64>| {
+        let pairs = subjects.iter().zip(&owners);
+        let selected = pairs.filter_map(|(subject, owner)| Some((*subject, share(*owner)?)));
+        let (names, shares): (Vec<_>, Vec<_>) = selected.unzip();
+        (!names.is_empty()).then(|| (listed(names), range(&shares)))
+    };
+    let of_drive = select(|owner| (owner == TimeOwner::Drive).then_some(1.0));
+    let elsewhere =
+        select(|owner| if let TimeOwner::Elsewhere(share) = owner { Some(share) } else { None });
+    let shared =
+        select(|owner| if let TimeOwner::Shared(share) = owner { Some(share) } else { None });
+    let paused =
+        select(|owner| if let TimeOwner::Paused(share) = owner { Some(share) } else { None });
+    let unknown = select(|owner| (owner == TimeOwner::Unknown).then_some(1.0));
+    let is_alone = [&elsewhere, &shared, &paused, &unknown].into_iter().all(Option::is_none);
+    let drive = of_drive.map(|(names, _)| {
+        let names = if is_alone && !is_named { String::new() } else { format!(" of {names}") };
+        format!("the drive itself seems to be the limit{names}")
+    });
+    let elsewhere = elsewhere.map(|(names, range)| {
+        format!("no cause was found for {names}, of whose time the drive had {range}")
+    });
+    let shared = shared.map(|(names, range)| {
+        format!("no cause was found for {names}; others transferred {range} of the drive's bytes")
+    });
+    let paused = paused.map(|(names, range)| {
+        format!("the process was stopped for {range} of the time of {names}")
+    });
+    let unknown = unknown.map(|(names, _)| {
+        format!("no cause was found for {names}, and how much of the time the drive had is unknown")
+    });
+    [drive, elsewhere, shared, paused, unknown].into_iter().flatten().collect()
+}
+
+/// The range of some shares in words.
+fn range(shares: &[f64]) -> String {
+    let least = shares.iter().copied().fold(1.0, f64::min);
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    if shares.len() > 1 {
         format!("{} to {}", percent(least), percent(most))
     } else {
         percent(least)
-    };
-    let workloads = listed(subjects.iter().copied());
-    let words = format!("no cause was found for {workloads}, of whose time the drive had {range}");
-    (!shares.is_empty()).then_some(words)
+    }
 }

@@ -66,7 +66,7 @@ use record::{Verdict, VerdictKind};
 use rig::TargetInfo;
 
 use rule::{Facts, Role, Rule};
-use subject::{Subject, listed};
+use subject::Subject;
 
 pub use cache_end::Sustained;
 pub use checks::Checks;
@@ -200,22 +200,17 @@ fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], rulings: &[Ruling]) -> Vec<&
 }
 
 /// The verdict on workloads without a cause, which are named if others have one. The drive is
-/// blamed only if it may have taken most of the time. Lists the bounds ruled out and those unknown.
+/// blamed only if it took most of the time. Lists the bounds ruled out and those unknown.
 fn undetermined(bounds: &[Ruling], open: &[&Subject<'_>], is_named: bool) -> Verdict {
-    let (elsewhere, in_drive): (Vec<&Subject<'_>>, Vec<&Subject<'_>>) =
-        open.iter().copied().partition(|subject| in_drive::is_elsewhere(subject));
     let texts = |answer| {
         let matching = bounds.iter().filter(|ruling| ruling.answer == answer);
         matching.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
     };
     let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
-    let mut statements = Vec::new();
-    if elsewhere.is_empty() || !in_drive.is_empty() {
-        let is_named = (is_named || !elsewhere.is_empty()) && !in_drive.is_empty();
-        let workloads = if is_named { format!(" of {}", listed(in_drive)) } else { String::new() };
-        statements.push(format!("the drive itself seems to be the limit{workloads}"));
+    let mut statements = in_drive::statements(open, is_named);
+    if open.is_empty() {
+        statements.push("no cause was found".to_string());
     }
-    statements.extend(in_drive::elsewhere_in_words(&elsewhere));
     let mut text = record::capitalised(&statements.join("; "));
     text += &if no.is_empty() { ".".to_string() } else { format!(": {no}.") };
     if !unknown.is_empty() {
@@ -236,6 +231,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use record::{Finding, FindingKind, Level};
+    use rig::{SplitPart, TimeSplit};
 
     use super::testing::{device, digest, target, with_link};
     use super::*;
@@ -251,8 +247,9 @@ mod tests {
     }
 
     fn reads(bytes: u64) -> Digest {
-        let traffic = Some(device(bytes, 0));
-        Digest { bytes: [bytes, 0], ops: [bytes >> 12, 0], device: traffic, ..digest("a") }
+        let device = Some(device(bytes, 0));
+        let splits = [Some(TimeSplit::new(bytes >> 12, 100).with(SplitPart::Drive, 95)), None];
+        Digest { bytes: [bytes, 0], ops: [bytes >> 12, 0], device, splits, ..digest("a") }
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! STALL: did the drive complete nothing for part of the time?
 //!
 //! A closed loop hides a stall in one slow operation per slot: percentiles do not show it, and the
-//! mean rate is never the actual rate.
+//! mean rate is never the actual rate. A limit of a control group, a thread without a processor and
+//! a stopped process complete nothing, either: those workloads have not stalled.
 
 use record::{Unit, VerdictKind};
+use rig::TargetInfo;
 use workload::units::span;
 
 use super::rule::{Role, Rule};
 use super::subject::Subject;
-use super::{Ruling, percent};
+use super::{Ruling, cpu_shared, group, percent};
 use crate::Digest;
 
 /// Minimum share of a workload's time; a stall of this length changes the rate by as much.
@@ -17,18 +19,25 @@ const SHARE_MIN: f64 = 0.1;
 pub static RULE: Rule = Rule {
     role: Role::Cause,
     overridden_by: &[&super::ram::RULE],
-    judge: |facts| stall(facts.seen).into_iter().collect(),
+    judge: |facts| stall(facts.target, facts.seen).into_iter().collect(),
 };
 
-pub fn stall(seen: &[Digest]) -> Option<Ruling> {
+pub fn stall(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
+    let limits = [
+        group::quota(target, seen),
+        group::io_limit(&target.limits.group, seen),
+        cpu_shared::cpu_shared(seen),
+    ];
+    let is_of_host = |s: &Subject<'_>| limits.iter().flatten().any(|limit| limit.explains(s));
     let subjects = Subject::reported(seen);
-    let shares = subjects.iter().map(|s| (s, s.share_of_time(|run| run.stalled_s)));
+    let subjects: Vec<_> = subjects.into_iter().filter(|s| !is_of_host(s)).collect();
+    let shares = subjects.iter().map(|s| (s, s.share_of_time(stalled_s)));
     let stalled: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
     let (worst, share) = stalled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "During {}, nothing completed for {} of {}: without such stalls they would be {} faster.",
         worst.in_words(),
-        span(worst.sum(|run| run.stalled_s)),
+        span(worst.sum(stalled_s)),
         span(worst.seconds()),
         percent(1.0 / (1.0 - share).max(0.01) - 1.0)
     );
@@ -38,21 +47,28 @@ pub fn stall(seen: &[Digest]) -> Option<Ruling> {
     Some(ruling.explaining_each(stalled))
 }
 
+/// The time without a completion in which the process was not stopped.
+fn stalled_s(run: &Digest) -> f64 {
+    (run.stalled_s - run.stood_s()).max(0.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{digest, named};
+    use super::super::testing::{digest, named, target};
     use super::*;
 
     #[test]
     fn a_second_in_ten_is_a_stall_and_less_is_none() {
         let run = |s| named("a", Digest { seconds: 10.0, stalled_s: s, ..digest("x") });
-        let verdict = stall(&[run(2.0), run(0.0)]).expect("a tenth of both").verdict;
+        let verdict = stall(&target(), &[run(2.0), run(0.0)]).expect("a tenth of both").verdict;
         assert_eq!(
             verdict.text,
             "During a, nothing completed for 2.0 s of 20 s: without such stalls they would be 11% \
              faster."
         );
         assert_eq!(verdict.explains[0].share, Some(0.1));
-        assert!(stall(&[run(1.9), run(0.0)]).is_none() && stall(&[]).is_none());
+        assert!(
+            stall(&target(), &[run(1.9), run(0.0)]).is_none() && stall(&target(), &[]).is_none()
+        );
     }
 }

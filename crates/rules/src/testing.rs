@@ -1,6 +1,9 @@
 //! A target and measurements for the tests of the rules.
 
-use record::{DriveIdentity, Link, Order, Safety, State, Target, TargetKind};
+use record::{
+    DriveIdentity, Evidence, Finding, FindingKind, Level, Link, Order, Safety, State, Target,
+    TargetKind, Unit,
+};
 use rig::{DeviceTraffic, SplitPart, TargetInfo, TimeSplit};
 use workload::{Mix, OpKind};
 
@@ -145,6 +148,12 @@ pub fn split(parts: &[(SplitPart, u64)]) -> [Option<TimeSplit>; 2] {
         split.with(*part, percent * 1_000_000)
     };
     [Some(parts.iter().fold(whole, add)), None]
+}
+
+/// That the process was stopped for so long.
+pub fn stood_still(seconds: f64) -> Finding {
+    let number = Evidence::new("time not caused by the drive", seconds * 1e9, Unit::Nanoseconds);
+    Finding::new(FindingKind::StoodStill, Level::Warn, "").with(number)
 }
 
 /// The device's traffic.

@@ -19,6 +19,7 @@ use crate::error::DriveError;
 use crate::guard::{Guard, Identity};
 use crate::host;
 use crate::machine::Machine;
+use crate::node::Node;
 use crate::open_file::FileIdentity;
 use crate::pci::address::PREFIX;
 use crate::query;
@@ -245,7 +246,9 @@ impl Facts<'_> {
         let bus =
             if stack.ram { Bus::Ram } else { Bus::parse(drive.as_ref().map_or("", |d| &d.bus)) };
         let group = host::group_limits(machine, stack);
-        let limits = Limits { group, ..Limits::of_drive(drive.as_ref()) };
+        let layers = stack.passed.iter().chain(&stack.disks).map(Node::disk);
+        let queue_requests = layers.filter_map(|node| node.value("queue/nr_requests")).min();
+        let limits = Limits { group, queue_requests, ..Limits::of_drive(drive.as_ref()) };
         let target = Target {
             spec: self.spec.to_string(),
             kind: self.kind,

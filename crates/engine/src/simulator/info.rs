@@ -52,6 +52,7 @@ fn limits(spec: &DriveSpec) -> Limits {
         link_bytes_per_s: spec.link_ceiling(),
         least_command_ns: Some((least_us * 1e3) as u64),
         burst_bytes: Some(spec.buffer.size.0 + slc.fixed.0 + slc.dynamic.0),
+        queue_requests: None,
         group: rig::GroupLimits::default(),
         native_bytes_per_s: (program_us > 0.0).then(|| f64::from(stripe) * 1e6 / program_us),
         flash: flash(spec),

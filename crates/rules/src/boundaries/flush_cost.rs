@@ -2,9 +2,10 @@
 
 use super::{short, table};
 use crate::changes::EMPTY_FLUSH;
-use crate::flush_cost::flush_cost;
-use crate::testing::{digest, named};
-use crate::{Digest, Ruling};
+use crate::flush_cost::{self, flush_cost};
+use crate::rule::Facts;
+use crate::testing::{digest, named, target};
+use crate::{Checks, Digest, Ruling};
 
 fn run(name: &str, flushes: u64, seconds: f64) -> Digest {
     named(name, Digest { flushes, seconds, ..digest("x") })
@@ -37,6 +38,25 @@ fn shares_are_of_all_replicates_of_a_workload() {
     assert_eq!(short(flush_cost(&cells)), "nothing", "flushes may have had data");
     let none = Digest { flushes: 0, ..empty() };
     assert_eq!(short(flush_cost(&[&[none], &cells[..]].concat())), "nothing");
+}
+
+#[test]
+fn flushes_between_writes_are_counted_with_their_data() {
+    let said = |flushes, depth, flush_s| {
+        let run = Digest { flush_s, depth: f64::from(depth), ..run("w", flushes, 10.0) };
+        let metrics = vec!["throughput".to_string()];
+        let run = Digest { metrics, depth_nominal: Some(depth), ..run };
+        let rulings = (flush_cost::RULE.judge)(&Facts {
+            target: &target(),
+            seen: &[run],
+            checks: &Checks::default(),
+        });
+        short(rulings.into_iter().next())
+    };
+    assert_eq!(said(2, 1, 1.0), "FLUSH: throughput 10%");
+    assert_eq!(said(2, 1, 0.99), "nothing");
+    assert_eq!(said(1, 1, 5.0), "nothing", "only the last");
+    assert_eq!(said(9, 8, 5.0), "FLUSH: throughput 11%", "5 of 45 seconds in flight");
 }
 
 pub fn examples() -> Vec<Ruling> {

@@ -3,7 +3,7 @@
 use rig::GroupLimits;
 
 use super::{short, table};
-use crate::group::{io_limit, quota};
+use crate::group::{io_limit, queue_limit, quota};
 use crate::testing::{digest, named, target};
 use crate::{Digest, Ruling};
 
@@ -59,6 +59,26 @@ fn a_limit_of_nothing_is_none() {
         short(io_limit(&group, &[run([0; 2], [1, 0])]))
     };
     table(said, [(0.0, "nothing"), (1.0, "IO LIMIT: a 100%")]);
+}
+
+#[test]
+fn a_short_queue_is_a_limit_if_it_was_full_and_more_was_asked_for() {
+    let run = |nominal, depth| {
+        named("a", Digest { depth_nominal: Some(nominal), depth, seconds: 10.0, ..digest("x") })
+    };
+    let said = |requests, nominal, depth| {
+        let mut short_queue = target();
+        short_queue.limits.queue_requests = requests;
+        short(queue_limit(&short_queue, &[run(nominal, depth)]))
+    };
+    assert_eq!(said(Some(4), 32, 5.0), "IO LIMIT: a 84%");
+    assert_eq!(said(Some(4), 32, 6.0), "IO LIMIT: a 81%");
+    assert_eq!(said(Some(4), 32, 6.1), "nothing", "more than the queue holds");
+    assert_eq!(said(Some(4), 5, 4.0), "nothing", "nearly as many as asked for");
+    assert_eq!(said(Some(4), 32, 3.1), "nothing", "not full");
+    assert_eq!(said(Some(256), 32, 20.0), "nothing");
+    assert_eq!(said(Some(256), 1, 1.0), "nothing");
+    assert_eq!(said(None, 32, 5.0), "nothing");
 }
 
 pub fn examples() -> Vec<Ruling> {

@@ -3,7 +3,7 @@
 use rig::{DeviceTraffic, SplitPart};
 
 use super::table;
-use crate::testing::{device, digest, named, split, target};
+use crate::testing::{device, digest, named, split, stood_still, target};
 use crate::{Checks, Digest, judge};
 
 /// A second of 1,000 reads that the drive served.
@@ -47,13 +47,27 @@ fn without_a_split_an_idle_drive_is_not_blamed() {
     };
     let idle =
         "No cause was found for random 4 KiB reads at depth 1, of whose time the drive had 79%";
-    table(|share| first_statement(&[busy(share)]), [(0.79, idle), (0.8, BLAMED), (0.0, BLAMED)]);
-    let deep = Digest { depth_nominal: Some(2), ..busy(0.1) };
-    let few = Digest { ops: [199, 0], ..busy(0.1) };
-    let elsewhere = Digest { bytes: [300_000_000, 0], ..busy(0.1) };
-    for run in [deep, few, elsewhere] {
-        assert!(!first_statement(std::slice::from_ref(&run)).contains("No cause"), "{run:?}");
+    table(|share| first_statement(&[busy(share)]), [(0.79, idle), (0.8, BLAMED)]);
+    let deep = Digest { depth_nominal: Some(2), depth: 2.0, ..busy(0.9) };
+    let few = Digest { ops: [199, 0], ..busy(0.9) };
+    for run in [busy(0.0), deep, few] {
+        let said = first_statement(std::slice::from_ref(&run));
+        assert!(said.contains("how much of the time the drive had is unknown"), "{said}");
     }
+}
+
+#[test]
+fn a_drive_that_serves_others_or_a_stopped_process_is_not_blamed() {
+    let of_drive = |bytes, seconds| {
+        let splits = split(&[(SplitPart::Drive, 95)]);
+        let findings = vec![stood_still(seconds)];
+        let device = Some(device(100_000_000, 0));
+        first_statement(&[Digest { bytes: [bytes, 0], splits, findings, device, ..reads("a") }])
+    };
+    assert_eq!(of_drive(81_000_000, 0.09), BLAMED);
+    let shared = "No cause was found for a; others transferred 20% of the drive's bytes";
+    assert_eq!(of_drive(80_000_000, 0.0), shared);
+    assert_eq!(of_drive(80_000_000, 0.1), "The process was stopped for 10% of the time of a");
 }
 
 #[test]

@@ -116,8 +116,8 @@ fn kinds(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> String {
 
 /// A second of random reads that the drive served.
 fn reads(name: &str) -> Digest {
-    let device = Some(device(100_000_000, 0));
-    named(name, Digest { ops: [1000, 0], bytes: [100_000_000, 0], device, ..digest("x") })
+    let (device, splits) = (Some(device(100_000_000, 0)), split(&[(SplitPart::Drive, 95)]));
+    named(name, Digest { ops: [1000, 0], bytes: [100_000_000, 0], device, splits, ..digest("x") })
 }
 
 #[test]
