@@ -12,6 +12,7 @@ mod engine;
 mod examples;
 mod fio_against;
 mod goals;
+mod hosts;
 mod import_against;
 mod inside;
 mod model;
@@ -136,6 +137,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
         ["guard", ref rest @ ..] => return promises::run(&promises::GUARD, rest),
+        ["hosts", ref rest @ ..] => return hosts::run(rest),
         ["fio-against", ref rest @ ..] => return fio_against::run(rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
         ["unsteady", ref rest @ ..] => return promises::run(&promises::UNSTEADY, rest),
@@ -150,8 +152,9 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
              coverage --rounds, cuts, fio-against, flips, guard, headlines --draw N --seed S, \
-             import-against, iozone-against, \
-             kills, plans, predict ROWS, rigs DIR, same REV, store, unsteady, verdicts --draw N --seed S",
+             hosts --seed S [--cases N], import-against, iozone-against, \
+             kills, plans, predict ROWS, rigs DIR, same REV, store, unsteady, \
+             verdicts --draw N --seed S",
             known.join("|")
         );
     };

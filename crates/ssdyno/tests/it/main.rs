@@ -23,6 +23,7 @@ mod fit;
 mod fuse;
 mod guard;
 mod hostile;
+mod hosts;
 mod inside;
 mod io_words;
 mod iozone;
