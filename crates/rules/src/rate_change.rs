@@ -1,7 +1,8 @@
 //! A rate that changes within a workload: two levels, of which the mean is neither.
 //!
 //! A drive that fills its cache writes at one rate, then at another. The mean depends on when the
-//! workload ends, and says nothing about either.
+//! workload ends, and says nothing about either. Where other programs come and go, the rate varies as
+//! much within each level as between them: then there are no levels.
 
 use record::{Evidence, Finding, FindingKind, Level, Unit};
 use workload::units::{decimal, span, throughput};
@@ -17,6 +18,15 @@ const APART: f64 = 1.1;
 /// Minimum share of the time after the fall; a shorter one may be a disturbance.
 const TIME_AFTER_MIN: f64 = 0.2;
 
+/// Equal parts of a workload's time whose rates show how much it varies anyway.
+const PARTS: usize = 40;
+
+/// A fall is no noise if it is this many times as large as the deviation of the parts of each level.
+const DEVIATIONS_MIN: f64 = 3.0;
+
+/// The median distance from the median, as the standard deviation of a normal distribution.
+const DEVIATION_OF_MEDIAN: f64 = 1.4826;
+
 /// The fall of a workload's rate, if it lasts and is so large that the mean is of neither level.
 pub fn rate_change(series: &TimeSeries) -> Option<Fall> {
     let fall = series.first_fall()??;
@@ -25,7 +35,26 @@ pub fn rate_change(series: &TimeSeries) -> Option<Fall> {
         return None;
     }
     let is_neither = mean > APART * fall.after && mean * APART < fall.before;
-    (fall.after < FELL_BELOW * fall.before && is_neither).then_some(fall)
+    let is_fall = fall.after < FELL_BELOW * fall.before && is_neither;
+    (is_fall && exceeds_noise(series, &fall)).then_some(fall)
+}
+
+/// Whether the rates of both levels vary less than the fall between them.
+fn exceeds_noise(series: &TimeSeries, fall: &Fall) -> bool {
+    let rates = series.rates_over_time(PARTS);
+    let share = series.time_at(fall.bytes) / series.seconds().max(1e-9);
+    // The part with the fall has both rates.
+    let at = ((share * rates.len() as f64) as usize).min(rates.len().saturating_sub(1));
+    let levels = [&rates[..at], &rates[(at + 1).min(rates.len())..]];
+    let deviation = levels.map(|level| DEVIATION_OF_MEDIAN * median_distance(level));
+    fall.before - fall.after >= DEVIATIONS_MIN * deviation[0].max(deviation[1])
+}
+
+/// The median distance of values from their median.
+fn median_distance(values: &[f64]) -> f64 {
+    let median = |values: &[f64]| analysis::medians(values, 1).pop().unwrap_or(0.0);
+    let middle = median(values);
+    median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<f64>>())
 }
 
 /// The doubt about the mean of a workload whose rate changed.
@@ -87,5 +116,36 @@ mod tests {
             assert_eq!(of_neither(&series(parts)).map(|finding| finding.text), None, "{parts:?}");
         }
         assert!(rate_change(&series(&[(30, 500.0), (30, 349.0)])).is_some());
+    }
+
+    /// The share of runs in whose rate a fall to this share of it is seen, while other programs that
+    /// halve the rate come and go with this probability each second.
+    fn share_with_fall(fall: f64, comes: f64) -> f64 {
+        let mut changed = 0;
+        for seed in 0..200 {
+            let mut state: u64 = seed;
+            let mut unit = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(2_891_336_453);
+                (state >> 40) as f64 / f64::from(1 << 24)
+            };
+            let mut is_busy = false;
+            let mut parts = Vec::new();
+            for second in 0..60 {
+                is_busy ^= unit() < comes;
+                let level = if second < 30 { 500.0 } else { 500.0 * fall };
+                let noise = 0.9 + 0.2 * unit();
+                parts.push((1, level * noise * if is_busy { 0.5 } else { 1.0 }));
+            }
+            changed += i32::from(rate_change(&series(&parts)).is_some());
+        }
+        f64::from(changed) / 200.0
+    }
+
+    #[test]
+    fn other_programs_that_come_and_go_are_no_levels() {
+        let come_and_go = share_with_fall(1.0, 0.4);
+        assert!(come_and_go <= 0.02, "{come_and_go}");
+        let levels = [0.05, 0.5, 0.65].map(|fall| share_with_fall(fall, 0.0));
+        assert!(levels.iter().all(|share| *share >= 0.98), "{levels:?}");
     }
 }
