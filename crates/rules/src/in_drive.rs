@@ -104,8 +104,8 @@ pub fn statements(subjects: &[&Subject<'_>], is_named: bool) -> Vec<String> {
         select(|owner| if let TimeOwner::Shared(share) = owner { Some(share) } else { None });
     let paused =
         select(|owner| if let TimeOwner::Paused(share) = owner { Some(share) } else { None });
-    let unknown = select(|owner| (owner == TimeOwner::Unknown).then_some(1.0));
-    let is_alone = [&elsewhere, &shared, &paused, &unknown].into_iter().all(Option::is_none);
+    let without_time = select(|owner| (owner == TimeOwner::Unknown).then_some(1.0));
+    let is_alone = [&elsewhere, &shared, &paused, &without_time].into_iter().all(Option::is_none);
     let drive = of_drive.map(|(names, _)| {
         let names = if is_alone && !is_named { String::new() } else { format!(" of {names}") };
         format!("the drive itself seems to be the limit{names}")
@@ -119,10 +119,10 @@ pub fn statements(subjects: &[&Subject<'_>], is_named: bool) -> Vec<String> {
     let paused = paused.map(|(names, range)| {
         format!("the process was stopped for {range} of the time of {names}")
     });
-    let unknown = unknown.map(|(names, _)| {
+    let without_time = without_time.map(|(names, _)| {
         format!("no cause was found for {names}, and how much of the time the drive had is unknown")
     });
-    [drive, elsewhere, shared, paused, unknown].into_iter().flatten().collect()
+    [drive, elsewhere, shared, paused, without_time].into_iter().flatten().collect()
 }
 
 /// The range of some shares in words.
