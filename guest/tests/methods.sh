@@ -54,7 +54,7 @@ case $drive in
     disk) zones; wear ;;
     usb) trim; fake; power; answered authentic 10 --time 2s ;;
     uas) zones; restore ;;
-    sd) sustain; fake; wear; geometry; power; answered sdclass 4 --time 1s ;;
+    sd) sustain; fake; answered sdclass 4 --time 1s ;;
 esac
 
 # Overwritten with its own content, which a journal on another drive keeps during the run.
