@@ -44,8 +44,8 @@ fn exceeds_noise(series: &TimeSeries, fall: &Fall) -> bool {
     let rates = series.rates_over_time(PARTS);
     let share = series.time_at(fall.bytes) / series.seconds().max(1e-9);
     // The part with the fall has both rates.
-    let at = ((share * rates.len() as f64) as usize).min(rates.len().saturating_sub(1));
-    let levels = [&rates[..at], &rates[(at + 1).min(rates.len())..]];
+    let fall_index = ((share * rates.len() as f64) as usize).min(rates.len().saturating_sub(1));
+    let levels = [&rates[..fall_index], &rates[(fall_index + 1).min(rates.len())..]];
     let deviation = levels.map(|level| DEVIATION_OF_MEDIAN * median_distance(level));
     fall.before - fall.after >= DEVIATIONS_MIN * deviation[0].max(deviation[1])
 }
