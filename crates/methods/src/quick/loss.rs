@@ -23,7 +23,7 @@ const ALIKE: f64 = 1.05;
 const MOST: f64 = 0.5;
 
 /// Error of the difference between a cause's times here and on the model, as a share of an operation's
-/// time: a cause that adds little more is not told from one that adds nothing.
+/// time: a cause that adds little more is not told from one that adds nothing. Assumed, not measured.
 const SHARE_ERROR: f64 = 0.05;
 
 /// Minimum share of the time that is left without a cause; a share is not measured more exactly.

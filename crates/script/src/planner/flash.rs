@@ -4,7 +4,7 @@
 //! The cache holds one bit per cell, so it shrinks as the drive fills. New data enter it until it is
 //! full; what is overwritten in it takes no more room. From then on the drive writes directly, until a
 //! rest has moved the data out. On a full drive, random writes also wait for the flash to move older
-//! data: by the share of spare flash s, 1 / (2 s) times the writes (Desnoyers, "Analytic models of SSD
+//! data: by the share of spare flash s, (1 + s) / (2 s) times the writes (Desnoyers, "Analytic models of SSD
 //! write performance", 2014, for a greedy choice and uniform writes).
 
 use rig::Flash;
