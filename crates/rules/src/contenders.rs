@@ -5,7 +5,8 @@
 //! - Larger blocks: IOPS *rise* only if small writes are parts of a mapping unit.
 //! - Higher queue depth: IOPS stay the same if the drive takes a fixed number of commands
 //!   (`device_depth.rs`).
-//! - Larger or sequential blocks: IOPS stay the same if the command itself is the cost.
+//! - Larger or sequential blocks: IOPS stay the same if the command itself is the cost, bytes per
+//!   second if it is the data.
 //!
 //! At depth 1, a command's time has a fixed part and a part for its data; two block sizes separate
 //! them. A read also waits for flash, so its fixed part is that of a buffered write of the same
@@ -196,6 +197,10 @@ impl Grid<'_> {
             return None;
         }
         let bytes = deep * f64::from(self.small()?);
+        // Large blocks in order move no more bytes: the data are the cost.
+        if self.in_order(kind, 8).is_some_and(|large| same(large.throughput(), bytes)) {
+            return None;
+        }
         let fills = LARGER.map(|blocks| bytes * f64::from(blocks) >= LINK_ROOM * ceiling);
         // A link that is busy during the command, too, takes the time of the larger data on top.
         let serial = LARGER.map(|blocks| {
@@ -318,7 +323,7 @@ impl Grid<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::subject::Subject;
-    use super::super::testing::{named, near, random, run, target};
+    use super::super::testing::{burst, named, near, random, run, target};
     use super::*;
     use crate::changes::Addressing;
 
@@ -412,6 +417,20 @@ mod tests {
         // Without 4 us of data, the command takes 36 or 32 us of 104 us.
         assert_eq!((found(&seen(40.0)), found(&seen(36.0))), (reads, vec![]));
         assert_eq!(found(&seen(110.0)), [], "it went to flash");
+    }
+
+    /// Of a burst after a rest, the first write wakes the drive, and the rate includes that.
+    #[test]
+    fn the_command_takes_the_median_time_of_a_burst() {
+        let seen = |write_us: f64| {
+            let reads = [1, LARGER[0], LARGER[1]]
+                .map(|n| random(Read, n, 1, 1e6 / (588.0 + 4.0 * f64::from(n))));
+            let slow = burst(LARGER[0] << 12, 1, 30e6);
+            let burst = Digest { write_ns: 1e3 * write_us, ..slow };
+            found(&[&reads[..], &[random(Write, 1, 1, 3.0), burst]].concat())
+        };
+        assert_eq!(seen(420.0), one(VerdictKind::PerCommand, "rand-read-4KiB-q1"));
+        assert_eq!(seen(190.0), []);
     }
 
     #[test]

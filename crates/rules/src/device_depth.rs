@@ -96,9 +96,15 @@ impl Grid<'_> {
             .with(COMMANDS_AT_A_TIME, ratio, Unit::Number)
             .with("the same with larger blocks", larger, Unit::Number);
         let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
-        let writes = writes.filter(|(deep, single)| {
-            within(deep / single, f64::from(commands), WHOLE_WITHIN)
-                && (commands > 1 || self.writes_wait_in_line(target.bus))
+        let gains_alike =
+            |(deep, single): (f64, f64)| within(deep / single, f64::from(commands), WHOLE_WITHIN);
+        // Reads and writes have a rate in common that their queues reach with different gains: it is
+        // that of commands.
+        if commands > 1 && writes.is_some_and(|w| same(w.0, deep) && !gains_alike(w)) {
+            return None;
+        }
+        let writes = writes.filter(|rates| {
+            gains_alike(*rates) && (commands > 1 || self.writes_wait_in_line(target.bus))
         });
         Some(match writes.and_then(|_| self.find(Write, Order::Random, 1, DEPTH)) {
             Some(writes) => ruling.explaining(writes, None),

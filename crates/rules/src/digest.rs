@@ -59,6 +59,8 @@ pub struct Digest {
     pub fast_read_ns: f64,
     /// Time that all reads but the slowest hundredth stay below, nanoseconds; 0 without reads.
     pub slow_read_ns: f64,
+    /// Median time of a write, nanoseconds; 0 without writes.
+    pub write_ns: f64,
 }
 
 impl Digest {
@@ -107,6 +109,7 @@ impl Digest {
             }),
             fast_read_ns: kinds[0].and_then(|k| k.service.quantile(0.1)).unwrap_or(0) as f64,
             slow_read_ns: kinds[0].and_then(|k| k.service.quantile(0.99)).unwrap_or(0) as f64,
+            write_ns: kinds[1].and_then(|k| k.service.quantile(0.5)).unwrap_or(0) as f64,
         }
     }
 

@@ -119,11 +119,13 @@ impl<'a> Grid<'a> {
 
     /// Nanoseconds of a small command with its transfer, without flash: a buffered write at depth 1.
     /// Where single writes wait for flash, it is a larger one of a burst that was buffered, less the
-    /// time of the additional data.
+    /// time of the additional data: the median one, because the first may wake the drive.
     pub fn command_ns(&self) -> Option<f64> {
         self.buffered_write_ns().or_else(|| {
             let block = self.small()? * LARGER[0];
-            let write_ns = 1e9 * f64::from(block) / self.burst(block, 1)?;
+            let burst = self.subjects.iter().find(|s| s.name() == burst_name(block, 1))?;
+            let write_ns =
+                Some(burst.median(|run| run.write_ns)).filter(|time_ns| *time_ns > 0.0)?;
             let [small_ns, large_ns] = [1, LARGER[0]].map(|n| Some(1e9 / self.random(Read, n, 1)?));
             let (small_ns, large_ns) = small_ns.zip(large_ns)?;
             (write_ns <= large_ns).then(|| (write_ns - (large_ns - small_ns).max(0.0)).max(0.0))

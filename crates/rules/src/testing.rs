@@ -79,6 +79,7 @@ pub fn digest(name: &str) -> Digest {
         read_ns: [0.0; 2],
         fast_read_ns: 0.0,
         slow_read_ns: 0.0,
+        write_ns: 0.0,
     }
 }
 
@@ -124,7 +125,8 @@ pub fn near(kind: OpKind, iops: f64) -> Digest {
 /// A burst of writes at this rate, bytes per second.
 pub fn burst(block: u32, depth: u32, rate: f64) -> Digest {
     let run = random(OpKind::Write, block >> 12, depth, rate / f64::from(block));
-    Digest { probe: true, ..named(&crate::changes::burst_name(block, depth), run) }
+    let write_ns = 1e9 * f64::from(block * depth) / rate;
+    Digest { probe: true, write_ns, ..named(&crate::changes::burst_name(block, depth), run) }
 }
 
 /// The first blocks of 64 KiB written after a rest, in this time.

@@ -214,6 +214,19 @@ fn a_burst_of_as_many_small_writes_shows_the_commands_if_large_ones_are_faster()
     table(said, rows);
 }
 
+/// 100 reads and as many writes of 4 KiB, of a link that 16 KiB would fill: the cost is the data if
+/// large blocks carry no more of them.
+#[test]
+fn reads_and_writes_at_one_rate_have_the_link_in_common_if_large_blocks_carry_as_much() {
+    let said = |large| {
+        let mut seen = deep(Write, [100.0, 25.0, 100.0, 100.0, 6.0]);
+        seen.extend([random(Read, 1, DEPTH, 100.0), in_order(Write, 8, large)]);
+        short(contenders(&with_link(0.42e6), &seen, &[]))
+    };
+    let command = "PER-COMMAND: rand-write-4KiB-q32, rand-read-4KiB-q32";
+    table(said, [(0.41e6, "nothing"), (0.44e6, "nothing"), (0.45e6, command)]);
+}
+
 /// The time of 60 us of data in 15 small blocks, beside a command.
 #[test]
 fn at_depth_1_half_of_the_time_is_the_commands() {

@@ -165,6 +165,22 @@ fn writes_with_the_same_number_of_commands_have_the_same_depth() {
     table(said, rows);
 }
 
+/// Reads gain twice from a queue, writes a quarter, and both end at 200: commands hold both.
+#[test]
+fn a_rate_that_writes_reach_with_another_gain_is_not_the_depth() {
+    let said = |(single, deep)| {
+        let mut seen = reads([100.0, 200.0, 200.0, 50.0, 100.0]);
+        seen.push(random(Read, 1, 2, 200.0));
+        seen.extend([random(Write, 1, 1, single), random(Write, 1, DEPTH, deep)]);
+        said(&seen)
+    };
+    let reads = "DEVICE DEPTH: rand-read-4KiB-q32";
+    table(
+        said,
+        [((160.0, 200.0), "nothing"), ((160.0, 215.0), "nothing"), ((160.0, 217.0), reads)],
+    );
+}
+
 /// A queue that gives nothing is the device's only for writes that reach its buffer, all over.
 #[test]
 fn writes_that_one_command_at_a_time_delays_wait_for_neither_flash_nor_copies() {
