@@ -3,11 +3,11 @@
 //! Most SSDs write the first gigabytes fast, into flash used at one bit per cell. If that cache
 //! fills up within a cell, the figure is a mixture. A used drive without such a cache falls in the
 //! same way when its erased blocks run out, so the text names both. The evidence is a rate that falls for good:
-//! every late interval is below every early one. A run that ends before the cache is full cannot
-//! detect this; `quick` reports that in a finding.
+//! every late interval is below every early one, of a drive that was not slowed down by its heat. A
+//! run that ends before the cache is full cannot detect this; `quick` reports that in a finding.
 
 use analysis::mean;
-use record::{Unit, VerdictKind, capitalised};
+use record::{FindingKind, Unit, VerdictKind, capitalised};
 use workload::units::throughput;
 
 use super::rule::{Role, Rule};
@@ -35,6 +35,7 @@ pub fn fallen(seen: &[Digest]) -> Vec<Ruling> {
         let first = subject.first();
         first.mix.read == 0 && (!first.random || first.is_run())
     });
+    let writes = writes.filter(|s| !s.runs().any(|run| run.found(&FindingKind::Throttled)));
     let falls = writes.filter_map(|s| Some((s, fall(s)?)));
     falls.map(|(subject, fall)| end(subject, fall)).collect()
 }
@@ -81,6 +82,7 @@ fn fall(subject: &Subject<'_>) -> Option<Fall> {
 
 #[cfg(test)]
 mod tests {
+    use record::{Finding, Level};
     use workload::Mix;
 
     use super::super::testing::digest;
@@ -101,6 +103,15 @@ mod tests {
         assert_eq!(ruling.verdict.kind, VerdictKind::CacheEnd);
         assert!(ruling.verdict.explains("seq-write-1MiB-q8"));
         assert!(ruling.verdict.text.contains("fell from 900 MB/s to 4"), "{}", ruling.verdict.text);
+    }
+
+    #[test]
+    fn a_drive_that_slows_down_when_it_is_hot_shows_no_end_of_a_cache() {
+        let hot = Finding::new(FindingKind::Throttled, Level::Warn, "");
+        let seen = [writes(&[900.0; 5]), writes(&[400.0; 5])];
+        let throttled = Digest { findings: vec![hot], ..seen[1].clone() };
+        assert_eq!(fallen(&seen).len(), 1);
+        assert!(fallen(&[seen[0].clone(), throttled]).is_empty());
     }
 
     #[test]
