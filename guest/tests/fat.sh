@@ -1,15 +1,28 @@
-# Directories on cards and sticks with FAT: scratch files without O_TMPFILE work and leave nothing.
-# drives: sd:128M usb
-# seconds: 200
-# modules: vfat exfat nls_cp437 nls_ascii nls_utf8
+# Directories on a card and a stick with FAT, which has no O_TMPFILE, and on btrfs: `quick` and
+# `sustain` in a scratch file leave nothing, also after a kill in the middle.
+# drives: sd:128M usb scratch:256M
+# seconds: 300
+# modules: vfat exfat nls_cp437 nls_ascii nls_utf8 btrfs
+# needs: mkfs.btrfs
 
-# card KIND DEVICE: a run in its root, then a kill in the middle of one.
+# sustains KIND: `sustain` in a file: the rate that lasts, or one that lasts at least as long.
+sustains() {
+    exits 0 "sustain on $1" ssdyno run /mnt -m sustain --size 24MiB --time 5s --json --quiet
+    answer=$(jq -r .answer.headline /tmp/said)
+    case $answer in
+        *[Aa]t\ least*) pass "sustain on $1: $answer" ;;
+        *) fail "sustain on $1: $answer" ;;
+    esac
+    is "left by sustain on $1" "$(ls -A /mnt)" ""
+}
+# card KIND DEVICE: runs in its root, then a kill in the middle of one.
 card() {
     mount -t "$1" "$2" /mnt || { fail "mount $1"; return; }
     exits 0 "run on $1" ssdyno run /mnt --size 8MiB --time 2s --json --quiet
     mv /tmp/said /tmp/record
     is "$1 in the record" "$(jq -r '"\(.target.filesystem.kind) \(.complete) \(.errors | length)"' /tmp/record)" "$1 true 0"
     is "left on $1" "$(ls -A /mnt)" ""
+    sustains "$1"
     ssdyno run /mnt --size 8MiB --time 60s --json --events --quiet >/tmp/events 2>/dev/null & run=$!
     await 30 grep -q interval /tmp/events || fail "no interval"
     kill -9 $run; wait $run 2>/dev/null
@@ -23,3 +36,8 @@ holds "vfat is sound" fsck.vfat -n "$(device sd)"
 mkfs.exfat "$(device usb)" >/dev/null 2>&1
 card exfat "$(device usb)"
 holds "exfat is sound" fsck.exfat -n "$(device usb)"
+mkfs.btrfs -q "$(device scratch)"
+mount -t btrfs "$(device scratch)" /mnt
+sustains btrfs
+umount /mnt
+holds "btrfs is sound" btrfs check "$(device scratch)"
