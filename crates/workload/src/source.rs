@@ -35,9 +35,10 @@ pub trait Source: Send + Sync {
     /// completions.
     fn draw(&mut self, now: u64, out: &mut Vec<Op>);
 
-    /// The pause before the next operations, in nanoseconds; 0 for none. Called before each batch,
-    /// so a batch ends where a pause is due. Without [`crate::Pacing::Source`] it may be ignored.
-    fn pause_ns(&mut self) -> u64 {
+    /// The pause before the next operations, in nanoseconds; 0 for none. Called at `now`, the job's
+    /// time in nanoseconds, before each batch, so a batch ends where a pause is due. Without
+    /// [`crate::Pacing::Source`] it may be ignored.
+    fn pause_ns(&mut self, _now: u64) -> u64 {
         0
     }
 

@@ -49,7 +49,7 @@ impl Drawn {
     #[inline(never)]
     fn draw(&mut self, now: u64) {
         self.begin_batch();
-        self.pause_ns = self.source.pause_ns();
+        self.pause_ns = self.source.pause_ns(now);
         if self.pause_ns == 0 {
             self.source.draw(now, &mut self.batch);
         }

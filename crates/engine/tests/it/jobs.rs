@@ -163,7 +163,7 @@ impl Source for Tens {
         self.pauses = true;
     }
 
-    fn pause_ns(&mut self) -> u64 {
+    fn pause_ns(&mut self, _now: u64) -> u64 {
         if std::mem::take(&mut self.pauses) { 10 * MS } else { 0 }
     }
 }

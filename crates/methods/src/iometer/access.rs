@@ -105,7 +105,7 @@ impl Source for Accesses {
         }
     }
 
-    fn pause_ns(&mut self) -> u64 {
+    fn pause_ns(&mut self, _now: u64) -> u64 {
         std::mem::take(&mut self.pause_ns)
     }
 }
@@ -179,7 +179,7 @@ mod tests {
             for op in &out {
                 counts[usize::from(op.bytes == 65536)] += 1;
             }
-            match accesses.pause_ns() {
+            match accesses.pause_ns(0) {
                 0 => {}
                 2_000_000 => pauses[0] += 1,
                 50_000_000 => pauses[1] += 1,
@@ -190,7 +190,7 @@ mod tests {
         assert!(pauses[0] > 100 && pauses[1] > 100, "{pauses:?}");
         let mut plain = new(&[often]);
         plain.draw(0, &mut out);
-        assert_eq!(plain.pause_ns(), 0, "the pacing has the pauses of a single line");
+        assert_eq!(plain.pause_ns(0), 0, "the pacing has the pauses of a single line");
     }
 
     #[test]
