@@ -279,14 +279,14 @@ impl Recording {
     fn check(&mut self) {
         if let Some(error) = self.keeper.trouble() {
             let line = format!("{error}; the run continues and its record is stored at the end");
-            self.watcher.warn(&line);
+            self.watcher.notice_store(&line);
         }
     }
 
     /// Stores the complete record, or writes it to a file. The user is told if that takes long.
     fn store_record(&mut self) -> Result<()> {
         let Recording { keeper, run, watcher, .. } = self;
-        keeper.finish(run, &mut |line| watcher.warn(line)).map_err(|error| {
+        keeper.finish(run, &mut |line| watcher.notice_store(line)).map_err(|error| {
             // The store has at most a part of the record under this number.
             run.number = None;
             let text = format!("{error}: the record is not in the store");

@@ -32,6 +32,11 @@ pub trait Watcher: Send {
     /// A warning for the user; the run continues.
     fn warn(&mut self, line: &str);
 
+    /// The run waits for the store, or its record is stored later: nothing is lost so far.
+    fn notice_store(&mut self, line: &str) {
+        self.warn(line);
+    }
+
     /// The drive has not answered within the time limit, and the record ends with the results so
     /// far. This function must end the process, because the threads waiting for the drive are
     /// blocked in the kernel and cannot be killed.

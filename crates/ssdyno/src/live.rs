@@ -83,6 +83,8 @@ pub struct Live {
     lines: Option<(Duration, Instant)>,
     /// The rate at which borrowed blocks are returned.
     pace: PassRate,
+    /// Whether notices about the store are left out, for a script that expects fio's output.
+    hides_store: bool,
     /// Set once the user has asked the run to end.
     interrupt: Arc<AtomicBool>,
 }
@@ -108,6 +110,7 @@ impl Live {
             repeats: plan.steps.iter().map(|s| (s.name.clone(), s.repeats)).collect(),
             lines: None,
             pace: PassRate::default(),
+            hides_store: false,
             interrupt: Arc::default(),
         }
     }
@@ -121,6 +124,11 @@ impl Live {
     /// Also prints the progress on a new line at this interval, for scrolling terminals.
     pub fn with_lines(self, every: Option<Duration>) -> Live {
         Live { lines: every.map(|every| (every, Instant::now())), ..self }
+    }
+
+    /// The same without notices about the store.
+    pub fn hiding_store(self, hides_store: bool) -> Live {
+        Live { hides_store, ..self }
     }
 
     /// Whether time is simulated.
@@ -224,6 +232,12 @@ impl Watcher for Live {
 
     fn warn(&mut self, line: &str) {
         self.bar.suspend(|| say(&format!("ssdyno: {line}")));
+    }
+
+    fn notice_store(&mut self, line: &str) {
+        if !self.hides_store {
+            self.warn(line);
+        }
     }
 
     fn give_up(&mut self, recorded: Recorded) -> ! {

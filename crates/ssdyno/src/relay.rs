@@ -32,6 +32,7 @@ enum Message {
     Event(Box<Event>),
     Measured(Box<Run>),
     Warning(String),
+    StoreNotice(String),
     GiveUp(Box<Recorded>),
 }
 
@@ -123,6 +124,10 @@ impl Watcher for Relay {
         self.send(Message::Warning(line.to_string()));
     }
 
+    fn notice_store(&mut self, line: &str) {
+        self.send(Message::StoreNotice(line.to_string()));
+    }
+
     fn give_up(&mut self, recorded: Recorded) -> ! {
         self.send(Message::GiveUp(Box::new(recorded)));
         self.wait(|waited| waited >= GIVE_UP_MAX);
@@ -159,6 +164,7 @@ fn show(mut live: Live, messages: &Receiver<Message>, has_results: &AtomicBool) 
                 live.measured(&run);
             }
             Message::Warning(line) => live.warn(&line),
+            Message::StoreNotice(line) => live.notice_store(&line),
             Message::GiveUp(recorded) => live.give_up(*recorded),
         }
     }
