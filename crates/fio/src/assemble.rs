@@ -146,11 +146,13 @@ impl Builder<'_> {
         for text in notes {
             self.note(&section.place, format!("job '{}': {text}", job.name));
         }
-        if self.rules.readonly && (job.access.rw.writes() || job.access.rw.trims()) {
-            return Err(wrong(format!(
-                "rw={} is not allowed with --readonly",
-                job.access.rw.name()
-            )));
+        let rw = job.access.rw;
+        let is_replayed = job.replay.is_some();
+        if self.rules.readonly && !is_replayed && (rw.writes() || rw.trims()) {
+            return Err(wrong(format!("rw={} is not allowed with --readonly", rw.name())));
+        }
+        if self.rules.readonly && is_replayed && job.changes() {
+            return Err(wrong("a log with writes is not allowed with --readonly".into()));
         }
         let clones: u32 = self.jobs.iter().map(|job| job.numjobs).sum();
         if clones + job.numjobs > resolve::CLONES_MAX {

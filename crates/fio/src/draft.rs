@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use workload::OpKind;
+
 use super::{
     Criterion, Job, LatencyTarget, PerKind, PriorityShare, Share, Sprandom, Steady, Threshold,
     VerifyKind,
@@ -46,6 +48,20 @@ pub(crate) struct JobDraft {
     /// With a target of zero: not requested.
     pub latency: LatencyTarget,
     pub priority: PriorityWords,
+    pub replay: ReplayWords,
+}
+
+/// Options about the I/O log to repeat.
+#[derive(Clone, Debug)]
+pub(crate) struct ReplayWords {
+    /// The logs; empty: none is repeated.
+    pub logs: Vec<String>,
+    pub no_stall: bool,
+    pub time_scale: u32,
+    pub redirect: Option<String>,
+    pub scale: u32,
+    pub align: u64,
+    pub skips: Vec<OpKind>,
 }
 
 /// Options about zones.
@@ -127,6 +143,15 @@ impl Default for JobDraft {
                 level: PerKind::all(0),
                 hint: PerKind::all(0),
                 by_size: PerKind::default(),
+            },
+            replay: ReplayWords {
+                logs: Vec::new(),
+                no_stall: false,
+                time_scale: 100,
+                redirect: None,
+                scale: 1,
+                align: 1,
+                skips: Vec::new(),
             },
         }
     }

@@ -1,15 +1,18 @@
 //! Decisions that require all options of a job: sizes derived from three options, a queue's batches
 //! limited by its depth, options that imply or exclude others.
 
+use std::sync::Arc;
+
 use workload::units::gcd;
 
 use super::draft::JobDraft;
+use super::iolog::Mapping;
 use super::job::is_drive;
 use super::options;
 use super::value::Parsed;
 use super::{
-    Blocks, Distribution, Engine, Job, PerKind, PriorityShare, RingFeatures, Rw, StridedZone,
-    VerifyKind, World,
+    Blocks, Distribution, Engine, IoLog, Job, PerKind, PriorityShare, Replay, RingFeatures, Rw,
+    StridedZone, VerifyKind, World,
 };
 
 /// Maximum number of clones in a plan, as in fio.
@@ -27,6 +30,7 @@ pub(crate) fn job(draft: &JobDraft, world: &dyn World, notes: &mut Vec<String>) 
     blocks(draft, &mut job, notes)?;
     queue(draft, &mut job)?;
     files(draft, &mut job, world);
+    replay(draft, &mut job, world)?;
     time(&mut job, notes);
     flushes(&job, notes);
     pace(&mut job)?;
@@ -169,6 +173,38 @@ fn files(draft: &JobDraft, job: &mut Job, world: &dyn World) {
     };
     files.overwrite |= job.access.rw.reads();
     files.invalidate &= !files.pre_read;
+}
+
+/// Reads the I/O logs of the job. Their files are its only ones.
+fn replay(draft: &JobDraft, job: &mut Job, world: &dyn World) -> Parsed<()> {
+    let words = &draft.replay;
+    if words.logs.is_empty() {
+        return Ok(());
+    }
+    let mapping = Mapping {
+        scale: u64::from(words.scale),
+        align: words.align,
+        skips: &words.skips,
+        redirect: words.redirect.as_deref(),
+    };
+    let mut logs = Vec::new();
+    for path in &words.logs {
+        let wrong = |why: String| format!("read_iolog={path}: {why}");
+        let bytes = world.read_log(path).map_err(|error| wrong(error.to_string()))?;
+        let log = IoLog::parse(&String::from_utf8_lossy(&bytes)).map_err(wrong)?;
+        logs.push(Arc::new(log.mapped(mapping)));
+    }
+    if logs.iter().any(|log| log.ops.is_empty()) {
+        return Err("replay_skip leaves no operation of the log".into());
+    }
+    let mut names: Vec<_> = logs.iter().flat_map(|log| log.files.iter().cloned()).collect();
+    names.sort_unstable();
+    names.dedup();
+    job.files.nrfiles = names.len() as u32;
+    (job.files.openfiles, job.files.names) = (job.files.nrfiles, names);
+    let (no_stall, time_scale) = (words.no_stall, words.time_scale);
+    job.replay = Some(Replay { logs, no_stall, time_scale });
+    Ok(())
 }
 
 fn time(job: &mut Job, notes: &mut Vec<String>) {

@@ -8,11 +8,18 @@ use crate::system;
 /// Maximum size of a job or pattern file, bytes; arbitrary (fio's largest example has 5 KB).
 const LARGEST_FILE: u64 = 1 << 20;
 
+/// Maximum size of an I/O log, bytes; arbitrary. Its operations take as much memory.
+const LARGEST_LOG: u64 = 1 << 30;
+
 /// The outside world of a parser. It is a trait so that tests and fuzzers can provide their own:
 /// they implement files and environment, and share a small machine of fixed size.
 pub trait World {
     /// The content of a job file or a pattern file; `-` is stdin.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
+    /// The content of an I/O log, which may be much larger; `-` is stdin.
+    fn read_log(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.read(path)
+    }
     /// An environment variable, for `${NAME}`.
     fn env(&self, name: &str) -> Option<String>;
     /// Whether a path exists and is neither a regular file nor a directory, such as a device: a job
@@ -40,14 +47,11 @@ pub struct Here;
 
 impl World for Here {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        let bytes = match path {
-            "-" => read_some(io::stdin().lock())?,
-            _ => read_some(std::fs::File::open(path)?)?,
-        };
-        match bytes.len() as u64 {
-            ..=LARGEST_FILE => Ok(bytes),
-            _ => Err(io::Error::other("larger than 1 MiB")),
-        }
+        read_whole(path, LARGEST_FILE)
+    }
+
+    fn read_log(&self, path: &str) -> io::Result<Vec<u8>> {
+        read_whole(path, LARGEST_LOG)
     }
 
     fn env(&self, name: &str) -> Option<String> {
@@ -71,9 +75,20 @@ impl World for Here {
     }
 }
 
+fn read_whole(path: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let bytes = match path {
+        "-" => read_some(io::stdin().lock(), bytes_max)?,
+        _ => read_some(std::fs::File::open(path)?, bytes_max)?,
+    };
+    if bytes.len() as u64 > bytes_max {
+        return Err(io::Error::other(format!("larger than {} MiB", bytes_max >> 20)));
+    }
+    Ok(bytes)
+}
+
 /// Reads one byte more than allowed, so that a larger file is detected.
-fn read_some(from: impl io::Read) -> io::Result<Vec<u8>> {
+fn read_some(from: impl io::Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut from.take(LARGEST_FILE + 1), &mut bytes)?;
+    io::Read::read_to_end(&mut from.take(bytes_max + 1), &mut bytes)?;
     Ok(bytes)
 }

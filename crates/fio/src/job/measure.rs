@@ -87,6 +87,8 @@ pub struct Logs {
     pub iops: Option<String>,
     /// `write_lat_log=`: of the three latency logs.
     pub lat: Option<String>,
+    /// `write_iolog=`: name of the log of all operations.
+    pub iolog: Option<String>,
     /// `write_hist_log=`: of the log of histograms.
     pub histogram: Option<String>,
     /// `log_hist_msec=`: time that a line of it covers; zero: it has no lines, as in fio.
@@ -118,7 +120,7 @@ impl Logs {
     pub(crate) fn each_op(&self) -> bool {
         let has_log = self.bw.is_some() || self.iops.is_some() || self.lat.is_some();
         let has_histogram = self.histogram.is_some() && !self.histogram_window.is_zero();
-        has_log && self.average.is_zero() || has_histogram
+        has_log && self.average.is_zero() || has_histogram || self.iolog.is_some()
     }
 }
 

@@ -33,6 +33,8 @@ use std::time::Duration;
 use workload::OpKind;
 use workload::units::gcd;
 
+use crate::Replay;
+
 /// A job section, including the values inherited from `[global]` and the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -84,6 +86,8 @@ pub struct Job {
     pub errors: Errors,
     /// Ends the job at steady state (`steadystate=`).
     pub steady: Option<Steady>,
+    /// The I/O logs that it repeats instead of drawing operations (`read_iolog=`).
+    pub replay: Option<Replay>,
     /// Adjusts the queue depth to meet a target latency (`latency_target=`).
     pub latency_target: Option<LatencyTarget>,
 }
@@ -114,6 +118,7 @@ impl Default for Job {
             logs: Logs::default(),
             errors: Errors::default(),
             steady: None,
+            replay: None,
             latency_target: None,
         }
     }
@@ -122,7 +127,10 @@ impl Default for Job {
 impl Job {
     /// Paths of the files of clone `clone` (from 0), in the order of their numbers.
     pub fn paths(&self, clone: u32) -> Vec<String> {
-        self.files.paths(&self.section, clone)
+        match &self.replay {
+            Some(replay) => replay.log(clone).files.clone(),
+            None => self.files.paths(&self.section, clone),
+        }
     }
 
     /// Whether it moves nothing: with `create_only`, and as in fio with `verify_only` if it has
@@ -133,8 +141,25 @@ impl Job {
         self.files.create_only || self.verify.only && checks_nothing
     }
 
+    /// Whether a flush is an `fsync`, which also makes metadata durable, rather than an `fdatasync`.
+    pub(crate) fn flushes_metadata(&self) -> bool {
+        match &self.replay {
+            Some(replay) => replay.logs.iter().any(|log| log.fsync),
+            None => self.syncing.fdatasync == 0 || self.syncing.fsync > 0,
+        }
+    }
+
+    /// Whether its operations include reads, besides those that verify.
+    pub(crate) fn reads(&self) -> bool {
+        let replay = self.replay.as_ref();
+        replay.map_or(self.access.rw.reads(), |replay| replay.has(OpKind::Read))
+    }
+
     /// Whether it modifies its files.
     pub(crate) fn changes(&self) -> bool {
+        if let Some(replay) = &self.replay {
+            return replay.changes();
+        }
         (self.access.rw.writes() || self.access.rw.trims()) && !self.verify.only
     }
 

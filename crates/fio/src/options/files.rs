@@ -93,7 +93,7 @@ fn file_names(d: &mut JobDraft, v: &Value) -> Parsed<()> {
 }
 
 /// Splits names at colons; `\:` and a leading colon are literal. The name of a drive is not split.
-fn list(text: &str) -> Parsed<Vec<String>> {
+pub(super) fn list(text: &str) -> Parsed<Vec<String>> {
     if is_drive(text) {
         return Ok(vec![text.to_string()]);
     }

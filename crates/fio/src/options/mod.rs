@@ -12,6 +12,7 @@ mod idle;
 mod job;
 mod priority;
 mod refused;
+mod replay;
 mod report;
 mod run;
 mod steady;
@@ -140,6 +141,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static OptionEntry> {
         content::OPTIONS,
         report::OPTIONS,
         steady::OPTIONS,
+        replay::OPTIONS,
         idle::OPTIONS,
         refused::OPTIONS,
     ];

@@ -3,7 +3,7 @@
 use super::{OptionEntry, refused};
 
 const TRIMS: &str = "trims between writes and verification are not supported";
-const TRACE: &str = "fio's I/O logs are not read or written";
+const TRACE: &str = "traces of blktrace are not read";
 const PLACE: &str = "data placement (FDP, streams) is not supported";
 const PROGRAMS: &str = "programs named in a job file are not run";
 const RIGHTS: &str = "ssdyno keeps the user and group with which it was started";
@@ -25,8 +25,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     refused("trim_percentage", &["0"], TRIMS),
     refused("trim_backlog", &["0"], TRIMS),
     refused("trim_backlog_batch", &["0"], TRIMS),
-    refused("write_iolog", &[], TRACE),
-    refused("read_iolog", &[], TRACE),
     refused("merge_blktrace_file", &[], TRACE),
     refused("merge_blktrace_scalars", &[], TRACE),
     refused("merge_blktrace_iters", &[], TRACE),

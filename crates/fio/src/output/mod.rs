@@ -7,6 +7,7 @@
 mod dumps;
 mod ended;
 mod histograms;
+mod iologs;
 mod json;
 mod latency;
 mod lines;
@@ -22,6 +23,7 @@ mod terse;
 mod tree;
 
 pub use dumps::write_dumps;
+pub use iologs::{iolog_paths, write_iologs};
 pub use json::{job_options, json};
 pub use lines::inflate_log;
 pub use logs::{log_paths, write_logs};

@@ -210,7 +210,7 @@ fn runtime_ns(run: &JobRun<'_>, kind: OpKind) -> u64 {
     let issuing = did.issue_end_ns.saturating_sub(did.begin_ns + did.checks_ns);
     let reading_back = did.end_ns.saturating_sub(did.issue_end_ns) + did.checks_ns;
     match kind {
-        OpKind::Read if run.job.access.rw.reads() || run.job.verify.only => issuing + reading_back,
+        OpKind::Read if run.job.reads() || run.job.verify.only => issuing + reading_back,
         OpKind::Read => reading_back,
         _ => issuing,
     }

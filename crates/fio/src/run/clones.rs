@@ -1,13 +1,13 @@
 //! The clones of a plan's jobs: `numjobs=4` makes four of one job.
 
 use rig::FileUse;
-use workload::Content;
+use workload::{Content, OpKind};
 
 use super::overwrites;
 use super::state::VerifyState;
 use super::stream::Outline;
 use super::walk::Span;
-use crate::{Access, Amount, Job, Rw, VerifyKind};
+use crate::{Access, Amount, IoLog, Job, Rw, VerifyKind};
 
 #[derive(Debug)]
 pub(super) struct JobClone<'p> {
@@ -69,8 +69,16 @@ impl JobClone<'_> {
         rig::place_bits(&self.files)
     }
 
+    /// The I/O log that it repeats.
+    pub(super) fn log(&self) -> Option<&IoLog> {
+        self.job.replay.as_ref().map(|replay| &**replay.log(self.number))
+    }
+
     /// Whether it writes anything.
     pub(super) fn writes(&self) -> bool {
+        if let Some(log) = self.log() {
+            return log.count(OpKind::Write) > 0;
+        }
         self.job.access.rw.writes() && !self.job.verify.only
     }
 

@@ -11,7 +11,9 @@ use workload::Region;
 use super::sizes::{FileState, extent, fills, first_byte};
 use super::walk::Span;
 use super::{RunError, content};
-use crate::{Amount, Engine, Fallocate, Job};
+use crate::iolog::FileNeeds;
+use crate::job::is_drive;
+use crate::{Amount, Engine, Fallocate, IoLog, Job};
 
 /// The part of a file that a clone uses.
 #[derive(Debug)]
@@ -68,6 +70,9 @@ impl PlanFiles {
         clone: u32,
         files: &mut dyn Files,
     ) -> Result<Vec<FilePart>, RunError> {
+        if let Some(replay) = &job.replay {
+            return self.add_log(job, replay.log(clone), files);
+        }
         let paths = job.paths(clone);
         let count = paths.len() as u64;
         let mut parts = Vec::with_capacity(paths.len());
@@ -111,6 +116,38 @@ impl PlanFiles {
         Ok(parts)
     }
 
+    /// Adds the files of an I/O log. As in fio, none is laid out, except on a virtual drive.
+    fn add_log(
+        &mut self,
+        job: &Job,
+        log: &IoLog,
+        files: &mut dyn Files,
+    ) -> Result<Vec<FilePart>, RunError> {
+        let mut parts = Vec::with_capacity(log.files.len());
+        for (name, needs) in log.files.iter().zip(log.needs()) {
+            let path = PathBuf::from(name);
+            let number = self.number(&path, files)?;
+            let (plan, file) = &mut self.list[number];
+            let size = file.bytes.unwrap_or(0).max(plan.end);
+            let lays_out = is_drive(name);
+            let size_before = if lays_out { u64::MAX } else { size };
+            if let Some((text, advice)) = log_refusal(needs, size_before, file) {
+                return Err(RunError::usage(format!("{}: {name} {text}", job.origin), advice));
+            }
+            plan.content |= lays_out && needs.size > 0;
+            plan.changed |= needs.changed;
+            if plan.used_bytes == 0 {
+                plan.allocation = Allocation::None;
+            }
+            plan.end = plan.end.max(needs.end);
+            plan.used_bytes = plan.used_bytes.saturating_add(needs.end);
+            let file_end = size.max(needs.end);
+            let span = Span { start: 0, again: 0, bytes: needs.end, file_end };
+            parts.push(FilePart { path, span, is_laid_out: false });
+        }
+        Ok(parts)
+    }
+
     /// Whether the jobs so far set the size of a file before any of them runs, as in fio.
     fn extends(&self, path: &Path) -> bool {
         self.numbers.get(path).is_some_and(|number| {
@@ -138,6 +175,17 @@ impl PlanFiles {
         Ok(reliable_room / fillers.max(1) as u64)
     }
 
+    /// The place of a file in the list, with an empty plan if it is new.
+    fn number(&mut self, path: &Path, files: &mut dyn Files) -> Result<usize, RunError> {
+        if let Some(number) = self.numbers.get(path) {
+            return Ok(*number);
+        }
+        let file_seen = files.look(path)?;
+        self.list.push((new(path), file_seen));
+        self.numbers.insert(path.to_path_buf(), self.list.len() - 1);
+        Ok(self.list.len() - 1)
+    }
+
     /// The plan of a file, with the needs of this job added.
     fn find(
         &mut self,
@@ -145,15 +193,7 @@ impl PlanFiles {
         job: &Job,
         files: &mut dyn Files,
     ) -> Result<(&mut FilePlan, &FileSeen), RunError> {
-        let number = match self.numbers.get(path) {
-            Some(number) => *number,
-            None => {
-                let file_seen = files.look(path)?;
-                self.list.push((new(path), file_seen));
-                self.numbers.insert(path.to_path_buf(), self.list.len() - 1);
-                self.list.len() - 1
-            }
-        };
+        let number = self.number(path, files)?;
         let (plan, file) = &mut self.list[number];
         let refusal = |why: &str, advice: &str| {
             let text = format!("{}: {} is {why}", job.origin, path.display());
@@ -207,6 +247,22 @@ impl PlanFiles {
         });
         files.map(|(plan, _)| plan.end).sum()
     }
+}
+
+/// Why a log cannot be repeated on a file that has `size` bytes before, with advice.
+fn log_refusal(needs: FileNeeds, size: u64, file: &FileSeen) -> Option<(String, &'static str)> {
+    if needs.trimmed && !file.device {
+        return Some(("is a file, but only devices can be trimmed".into(), "replay_skip=trim"));
+    }
+    if needs.size > size {
+        let text = format!("has {size} bytes, but the log reads up to byte {}", needs.size);
+        return Some((text, "first a job that lays the file out, or replay_redirect="));
+    }
+    if file.device && needs.end > file.bytes.unwrap_or(0) {
+        let text = format!("is smaller than the end of the log, {} bytes", needs.end);
+        return Some((text, "a larger device, or replay_scale="));
+    }
+    None
 }
 
 fn new(path: &Path) -> FilePlan {

@@ -6,12 +6,13 @@ use rig::{
     Advice, BackendKind, EndsAll, FlowPart, Issue, OpenFlags, Placement, Priorities, PriorityRule,
     Start, SyncWrites, TargetInfo, bound,
 };
-use workload::{BlockSizes, Caching, Mix, Pattern, Region, Stop, Workload};
+use workload::{BlockSizes, Caching, Mix, OpKind, Pacing, Pattern, Region, Source, Stop, Workload};
 
 use super::clones::JobClone;
 use super::control::{JobRules, SharedJudgement};
 use super::proof;
 use super::rates;
+use super::replay::Repetition;
 use super::rounds::{Checks, Rounds};
 use super::stream::Outline;
 use crate::{CpuPolicy, Engine, FadviseHint, Job, SyncMode, VerifyKind};
@@ -27,14 +28,17 @@ pub(super) fn launch(
     let workload = workload(clone, &outline);
     let rules = JobRules::new(job, workload.depth);
     let judgement = rules.as_ref().map(JobRules::judgement).unwrap_or_default();
-    let source = Rounds::new(outline, checks(job), job.files.unlink_each_loop);
+    let source: Box<dyn Source> = match &job.replay {
+        Some(replay) => Box::new(Repetition::new(replay, clone.number, outline.shift)),
+        None => Box::new(Rounds::new(outline, checks(job), job.files.unlink_each_loop)),
+    };
     let launched = rig::Job {
         issue: issue(clone),
         files: if job.engine.moves_data() { clone.files.clone() } else { Vec::new() },
         start: Start { delay_ns: delay_ns(clone), after, ends_all: ends_all(job) },
         placement: placement(clone, node_cpus),
         control: rules.map(|rules| Box::new(rules) as Box<dyn rig::JobControl>),
-        ..rig::Job::new(workload, Box::new(source))
+        ..rig::Job::new(workload, source)
     };
     (launched, judgement)
 }
@@ -45,6 +49,9 @@ pub(super) fn write_bytes_max(clone: &JobClone<'_>, target: &TargetInfo) -> u64 
     let (job, outline) = (clone.job, clone.outline());
     if !clone.writes() || !job.engine.moves_data() {
         return 0;
+    }
+    if let Some(log) = clone.log() {
+        return log.bytes(OpKind::Write);
     }
     let pass_bytes = outline.bytes_max();
     let ops_bytes = outline.ops_max.unwrap_or(u64::MAX).saturating_mul(job.access.max_bs());
@@ -66,11 +73,16 @@ fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
     let pattern = if job.access.rw.random() { Pattern::Uniform } else { Pattern::Sequential };
     // A range of sizes may exceed a small file, in which only the smaller ones are drawn.
     let largest = job.access.max_bs().min(region.bytes).max(job.access.min_bs()) as u32;
+    let (grid, largest) = clone.log().map_or((job.grid(), largest), |log| log.sizes());
     let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
+    let pacing = match &job.replay {
+        Some(replay) if !replay.no_stall => Pacing::Source,
+        _ => rates::pacing(job),
+    };
     Workload {
-        blocks: BlockSizes::Split(vec![(job.grid(), 1), (largest, 1)]),
+        blocks: BlockSizes::Split(vec![(grid, 1), (largest, 1)]),
         content: clone.content.clone(),
-        pacing: rates::pacing(job),
+        pacing,
         depth,
         batch: job.queue.batch.clamp(1, depth),
         stop: Stop {
@@ -93,6 +105,13 @@ fn reads_of_mix_only(clone: &JobClone<'_>) -> bool {
 }
 
 fn mix(clone: &JobClone<'_>) -> Mix {
+    if let Some(log) = clone.log() {
+        // Shares of a million, because a log may be longer than a share can count.
+        let total = log.ops.len() as u64;
+        let [read, write, flush, discard] =
+            OpKind::ALL.map(|kind| (log.count(kind) * 1_000_000).div_ceil(total) as u32);
+        return Mix { read, write, flush, discard };
+    }
     let (rw, percent) = (clone.job.access.rw, clone.job.access.mix_read_percent);
     let reads = rw.reads() || clone.job.verify.only;
     // verify_only leaves out the trims of writes, too.
@@ -137,7 +156,7 @@ fn issue(clone: &JobClone<'_>) -> Issue {
         think: rates::think(job),
         times_submission: clone.times_submission(),
         serialize_overlap: queue.serialize_overlap,
-        fsync: job.syncing.fdatasync == 0 || job.syncing.fsync > 0,
+        fsync: job.flushes_metadata(),
         flow: (flow.weight > 0).then(|| FlowPart {
             group: flow.id,
             weight: u64::from(flow.weight),
@@ -165,8 +184,7 @@ fn backend(engine: Engine) -> BackendKind {
 
 fn open(job: &Job) -> OpenFlags {
     let reads_back = job.verify.kind != VerifyKind::None;
-    let reads =
-        job.engine == Engine::Mmap || job.access.rw.reads() || reads_back || job.files.pre_read;
+    let reads = job.engine == Engine::Mmap || job.reads() || reads_back || job.files.pre_read;
     let advice = match (job.files.fadvise, job.access.rw.random()) {
         (FadviseHint::None, _) => None,
         (FadviseHint::ByWorkload, true) | (FadviseHint::Random, _) => Some(Advice::Random),

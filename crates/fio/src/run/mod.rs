@@ -22,6 +22,7 @@ mod positions;
 mod proof;
 mod rates;
 mod refuse;
+mod replay;
 mod result;
 mod rounds;
 mod search;
@@ -263,7 +264,10 @@ impl<'p> CheckedPlan<'p> {
             let clones = self.clones.iter().filter(move |clone| clone.stage == stage);
             let times = clones.map(|clone| {
                 let schedule = &clone.job.schedule;
-                let runtime = schedule.runtime.unwrap_or_default();
+                let replay = clone.job.replay.as_ref();
+                let log_time = replay.map(|replay| replay.duration(clone.number));
+                let runtime =
+                    schedule.runtime.into_iter().chain(log_time).min().unwrap_or_default();
                 (schedule.startdelay.high + schedule.ramp_time + runtime).as_secs_f64()
             });
             times.fold(0.0, f64::max)

@@ -3,7 +3,7 @@
 //! The rig reports options without effect, such as page cache options on a virtual drive.
 
 use super::RunError;
-use crate::{Engine, Job};
+use crate::{Engine, Job, Replay};
 
 /// Refuses a job with an option that no target supports.
 pub(super) fn unsupported(job: &Job) -> Result<(), RunError> {
@@ -66,6 +66,18 @@ const RULES: &[RefusalRule] = &[
         option: "verify of blocks without a common size",
         why: "a stamp does not fit into every part of them (bs, blockalign, verify_interval)",
         asked: |job| job.verifies() && !super::proof::fits(job),
+    },
+    RefusalRule {
+        option: "read_iolog with verify, rate, thinktime or flow",
+        why: "the log says what is done and when (replay_no_stall allows the last three)",
+        asked: |job| {
+            let pace = &job.pace;
+            let rates = pace.rate.each().iter().any(|rate| rate.is_some())
+                || pace.rate_iops.each().iter().any(|rate| rate.is_some());
+            let is_paced = rates || !pace.think.time.is_zero() || pace.flow.weight > 0;
+            let is_timed = |replay: &Replay| !replay.no_stall && is_paced;
+            job.replay.as_ref().is_some_and(|replay| job.verifies() || is_timed(replay))
+        },
     },
     RefusalRule {
         option: "file_append of a job that reads",

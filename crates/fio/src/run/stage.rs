@@ -1,6 +1,7 @@
 //! One stage of a plan: the jobs that run at the same time, as one job launch on the rig.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -180,7 +181,10 @@ pub(super) fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunErro
     }
     let logs = &clone.job.logs;
     let prefix = [&logs.bw, &logs.iops, &logs.lat, &logs.histogram].into_iter().flatten().next();
-    let prefix_path = plan.aux_directory().join(prefix.map_or("", String::as_str));
+    let prefix_path = match (prefix, &logs.iolog) {
+        (None, Some(iolog)) => PathBuf::from(iolog),
+        _ => plan.aux_directory().join(prefix.map_or("", String::as_str)),
+    };
     let place = emit::directory_of(&prefix_path);
     OpLog::within(place).map_err(|source| {
         RunError::Rig(RigError::Io {

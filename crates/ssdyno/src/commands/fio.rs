@@ -274,6 +274,10 @@ fn check_outputs(plan: &Plan) -> Result<()> {
     for path in outputs.chain(logs) {
         emit::check(&path, None).map_err(|e| Failure::cannot_write(&path, &e))?;
     }
+    for path in output::iolog_paths(plan) {
+        let head = Some(fio::HEADER_3.as_bytes());
+        emit::check(&path, head).map_err(|e| Failure::cannot_write(&path, &e))?;
+    }
     Ok(())
 }
 
@@ -324,6 +328,8 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, before: &str, number: Option<i64>) 
     let directory = plan.aux_directory();
     output::write_logs(ran, directory)
         .map_err(|e| Failure::new(IO, format!("the logs cannot be written: {e}")))?;
+    output::write_iologs(ran)
+        .map_err(|e| Failure::new(IO, format!("the I/O log cannot be written: {e}")))?;
     let unknown = output::write_states(ran, directory)
         .map_err(|e| Failure::new(IO, format!("the state of verify cannot be saved: {e}")))?;
     for name in unknown {

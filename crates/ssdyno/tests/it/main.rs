@@ -16,6 +16,7 @@ mod fio_against;
 mod fio_consumers;
 mod fio_devices;
 mod fio_examples;
+mod fio_iolog;
 mod fio_layout;
 mod fio_scripts;
 mod fio_virtual;

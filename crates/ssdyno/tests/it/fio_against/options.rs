@@ -244,6 +244,19 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
         "unknown to fio 3.33",
     ),
     (&["verify_state_load", "verify_state_save"], "fio 3.33 has another format of states"),
+    (
+        &[
+            "read_iolog",
+            "replay_align",
+            "replay_no_stall",
+            "replay_redirect",
+            "replay_scale",
+            "replay_skip",
+            "replay_time_scale",
+            "write_iolog",
+        ],
+        "logs are drawn by `fio_iolog`, and fio writes one for every case",
+    ),
     (&["log_store_compressed"], "the log of operations would not be text"),
     (&["force_async", "hipri", "sqthread_poll", "sqthread_poll_cpu"], "options of io_uring alone"),
 ];
