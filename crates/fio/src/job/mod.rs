@@ -155,6 +155,13 @@ impl Job {
         replay.map_or(self.access.rw.reads(), |replay| replay.has(OpKind::Read))
     }
 
+    /// Whether an operation of one pass may overlap an earlier one.
+    pub(crate) fn may_overlap(&self) -> bool {
+        let access = &self.access;
+        let is_steady = access.zone.is_none() && access.sequence_add == 0;
+        if access.rw.random() { access.norandommap || access.lfsr } else { !is_steady }
+    }
+
     /// Whether it modifies its files.
     pub(crate) fn changes(&self) -> bool {
         if let Some(replay) = &self.replay {

@@ -27,7 +27,7 @@ pub fn write_states(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<String>> 
 /// Whether a job saves its state: fio's do unless told otherwise.
 fn is_saved(job: &Job, as_is: bool) -> bool {
     let verify = &job.verify;
-    let writes = job.access.rw.writes() && !verify.only && !job.only_creates_files();
+    let writes = job.access.rw.writes() && !job.only_creates_files();
     verify.kind != VerifyKind::None && writes && verify.state_save.unwrap_or(as_is)
 }
 
@@ -35,9 +35,15 @@ fn is_saved(job: &Job, as_is: bool) -> bool {
 fn writes(run: &JobRun<'_>) -> Option<u64> {
     let schedule = &run.job.schedule;
     let has_ramp = !schedule.ramp_time.is_zero() || schedule.ramp_size > 0;
-    let has_failed = run.did.measurement.errors.iter().any(|error| error.op == "write");
-    let stats = run.did.seen.kinds[OpKind::Write as usize].as_ref();
-    let writes = stats.map_or(0, |stats| stats.ops);
+    // As in fio, a write that verify_only leaves out counts; each was read instead, unless a later
+    // one overlaps it.
+    let is_read_back = run.job.verify.only;
+    if is_read_back && run.job.may_overlap() {
+        return None;
+    }
+    let kind = if is_read_back { OpKind::Read } else { OpKind::Write };
+    let has_failed = run.did.measurement.errors.iter().any(|error| error.op == kind.name());
+    let writes = run.did.seen.kinds[kind as usize].as_ref().map_or(0, |stats| stats.ops);
     let syncing = &run.job.syncing;
     let periods = [syncing.fsync, syncing.fdatasync].into_iter().filter(|period| *period > 0);
     // A flush comes before the operation that follows a multiple of its period.

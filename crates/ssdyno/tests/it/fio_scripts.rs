@@ -40,6 +40,13 @@ fn a_later_job_checks_what_was_written_and_no_more() {
     assert!(said.code != 0 && said.err.contains("checksum"), "{said:?}");
     fs::remove_file(&state).expect("removed");
     assert_ne!(fio(&place, &reads).code, 0);
+    // As in fio, verify_only counts the writes that it leaves out.
+    let checks = [&job[..], &["--rw=randwrite", "--number_ios=20", "--verify_only"]].concat();
+    fs::write(&state, "another").expect("written");
+    fio(&place, &checks).good();
+    let bytes = fs::read(&state).expect("read");
+    assert_eq!((bytes.len(), u64::from_le_bytes(bytes[32..40].try_into().expect("8"))), (176, 20));
+    fs::remove_file(&state).expect("removed");
     let keeps_none = [&writes[..], &["--verify_state_save=0"]].concat();
     fio(&place, &keeps_none).good();
     assert!(!state.exists());
