@@ -12,6 +12,11 @@ use crate::common::{Place, Said};
 
 const LINES: &str = include_str!("../consumers/lines.toml");
 
+const PUBLISHED: &str = include_str!("../consumers/published.toml");
+
+/// Published lines that are refused; this number may only become smaller.
+const REFUSED_MAX: usize = 3;
+
 /// Clones of a job: more take longer and show nothing more.
 const CLONES_MAX: u32 = 4;
 
@@ -144,6 +149,66 @@ fn missing(consumer: &Consumer, theirs: &str, ours: &str) -> Vec<String> {
         (is_wanted && !has_ours).then(|| format!("{field}: fio {theirs:?}, ssdyno {ours:?}"))
     });
     differing.collect()
+}
+
+#[derive(Deserialize)]
+struct PublishedLines {
+    line: Vec<PublishedLine>,
+}
+
+/// A command line or a job file that somebody published.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublishedLine {
+    address: String,
+    #[serde(default)]
+    line: String,
+    job: Option<String>,
+    refused: Option<String>,
+    /// Why, for the reader.
+    #[serde(default)]
+    reason: String,
+}
+
+impl PublishedLine {
+    /// What ssdyno says to it, small, before anything is touched.
+    fn plan(&self) -> Said {
+        let consumer = Consumer {
+            name: self.address.clone(),
+            address: self.address.clone(),
+            line: self.line.clone(),
+            job: self.job.clone(),
+            json: Vec::new(),
+            terse: Vec::new(),
+            text: Vec::new(),
+            near: None,
+            existing: Some("device".into()),
+            refused: None,
+        };
+        let own_words = ["fio", "--as-is", "--dry-run", "--overwrite-files"];
+        consumer.run(Path::new(env!("CARGO_BIN_EXE_ssdyno")), &own_words).0
+    }
+}
+
+#[test]
+fn published_lines_are_planned_or_refused_for_a_reason() {
+    let list: PublishedLines = toml::from_str(PUBLISHED).expect("the list");
+    let mut failures = Vec::new();
+    for published in &list.line {
+        let said = published.plan();
+        let is_right = match &published.refused {
+            None => said.code == 0,
+            // A line that is served now leaves the list of refusals.
+            Some(option) => said.code != 0 && said.err.contains(option.as_str()),
+        };
+        if !is_right {
+            failures.push(format!("{}: {}\n{}", published.address, published.line, said.err));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let refusals = list.line.iter().filter(|published| published.refused.is_some());
+    assert!(refusals.clone().all(|published| !published.reason.is_empty()));
+    assert!(refusals.count() <= REFUSED_MAX);
 }
 
 #[test]
