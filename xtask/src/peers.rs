@@ -142,6 +142,8 @@ fn cases(text: &str) -> Cases {
     let (mut cases, mut group, mut number) = (Cases::new(), String::new(), 0);
     let mut is_heading = false;
     for line in text.lines() {
+        // One script puts stars around the line.
+        let line = line.trim_matches('*');
         let is_case = ["Test ", "PASSED", "FAILED"].iter().any(|start| line.starts_with(start));
         let passed = line.contains("PASSED");
         if is_case && (passed || line.contains("FAILED")) {
