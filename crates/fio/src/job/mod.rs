@@ -162,6 +162,11 @@ impl Job {
         if access.rw.random() { access.norandommap || access.lfsr } else { !is_steady }
     }
 
+    /// Whether single operations have priorities of their own.
+    pub(crate) fn has_priorities(&self) -> bool {
+        self.machine.priorities.each().iter().any(|shares| !shares.is_empty())
+    }
+
     /// Whether it modifies its files.
     pub(crate) fn changes(&self) -> bool {
         if let Some(replay) = &self.replay {

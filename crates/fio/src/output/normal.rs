@@ -9,6 +9,7 @@ use workload::OpKind;
 
 use super::latency::{self, quantiles};
 use super::numbers::{self, LatencyUnit, short};
+use super::priorities::{self, PriorityLatency};
 use super::shown::{ReportedSide, Samples, Shown, deviation};
 use super::{LAYOUT, ended, mean, shown, shows_disks};
 use crate::run::Ran;
@@ -151,9 +152,22 @@ fn direction(text: &mut String, shown: &Shown<'_>, side: &ReportedSide<'_>) {
             latency_line(text, latency.name, histogram);
         }
     }
+    let by_priority = priorities::latencies(shown, side.kind);
+    let name = priorities::latency_name(shown);
+    for PriorityLatency { parts: [class, level, hint], histogram } in &by_priority {
+        latency_line(text, &format!("{name} prio {class}/{level}/{hint}"), histogram);
+    }
     for latency in latencies.iter().filter(|latency| latency.has_percentiles) {
         if let Some(histogram) = latency.histogram {
             percentiles(text, shown.last_job(), latency.name, histogram);
+        }
+    }
+    if reporting.clat_percentiles || reporting.lat_percentiles {
+        let ops: u64 = by_priority.iter().map(|group| group.histogram.count()).sum();
+        for PriorityLatency { parts: [class, level, hint], histogram } in &by_priority {
+            let share = histogram.count() as f64 * 100.0 / ops as f64;
+            let name = format!("{name} prio {class}/{level}/{hint} ({share:.2}% of IOs)");
+            percentiles(text, shown.last_job(), &name, histogram);
         }
     }
 }

@@ -56,7 +56,9 @@ impl JobClone<'_> {
     /// Whether a log needs every operation. The times of submission have no sums by interval.
     pub(super) fn logs_each_op(&self) -> bool {
         let logs = &self.job.logs;
-        logs.each_op() || logs.lat.is_some() && self.times_submission()
+        // Latencies by priority have no sums, either.
+        let by_priority = self.job.has_priorities() && self.job.engine.moves_data();
+        logs.each_op() || logs.lat.is_some() && self.times_submission() || by_priority
     }
 
     /// Used bytes of its files.

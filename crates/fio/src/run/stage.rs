@@ -181,6 +181,11 @@ pub(super) fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunErro
     }
     let logs = &clone.job.logs;
     let prefix = [&logs.bw, &logs.iops, &logs.lat, &logs.histogram].into_iter().flatten().next();
+    let is_for_priorities = prefix.is_none() && logs.iolog.is_none();
+    if is_for_priorities {
+        // Not a log of the user's: it needs no place where the user may write.
+        return Ok(OpLog::within(&std::env::temp_dir()).unwrap_or_default());
+    }
     let prefix_path = match (prefix, &logs.iolog) {
         (None, Some(iolog)) => PathBuf::from(iolog),
         _ => plan.aux_directory().join(prefix.map_or("", String::as_str)),

@@ -159,6 +159,8 @@ fn form(line: &str) -> String {
             rest = &rest[next.len_utf8()..];
         }
     }
+    // The hint of a priority is newer.
+    let form = form.replace("prioN/N/N", "prioN/N");
     ["(nsec)", "(usec)", "(msec)"].iter().fold(form, |form, unit| form.replace(unit, "(time)"))
 }
 
@@ -172,6 +174,50 @@ fn difference(theirs: &[String], ours: &[String]) -> Option<String> {
     })
 }
 
+/// What is laid out differently by fio and by ssdyno.
+fn differences(words: &[String]) -> Vec<String> {
+    let place = Place::new();
+    let theirs = run(Path::new("fio"), words, &place);
+    place.clear();
+    let own_words = [&["fio".to_string(), "--as-is".to_string()], words].concat();
+    let ours = run(Path::new(env!("CARGO_BIN_EXE_ssdyno")), &own_words, &place);
+    let texts = [
+        (&theirs.said.out, &ours.said.out, "stdout"),
+        (&theirs.said.err, &ours.said.err, "stderr"),
+        (&theirs.file, &ours.file, "file"),
+    ];
+    let are_refused = theirs.said.code != 0 && ours.said.code != 0;
+    let compared = texts.iter().filter(|_| !are_refused);
+    let mut differences: Vec<String> = compared
+        .filter_map(|(theirs, ours, name)| {
+            Some(format!("{name} {}", difference(&forms(theirs), &forms(ours))?))
+        })
+        .collect();
+    if (theirs.said.code == 0) != (ours.said.code == 0) {
+        differences.push(format!("exit code: {}, {}", theirs.said.code, ours.said.code));
+    }
+    differences
+}
+
+/// Operations of several priorities have latencies by priority, in groups and within a job.
+#[test]
+fn latencies_by_priority_are_laid_out_as_in_fio() {
+    if Command::new("fio").arg("--version").output().is_err() {
+        println!("skipped: fio is not installed");
+        return;
+    }
+    let group = "--size=64k --group_reporting --name=a --rw=read --name=b --rw=read --prio=3";
+    let single = "--size=256k --ioengine=libaio --cmdprio_percentage=50 --name=a --rw=randrw";
+    for line in [group, single, &format!("{single} --lat_percentiles=1")] {
+        for format in ["normal", "json"] {
+            let format = format!("--output-format={format}");
+            let words = [&format].into_iter().map(String::from);
+            let words: Vec<_> = words.chain(line.split(' ').map(String::from)).collect();
+            assert_eq!(differences(&words), Vec::<String>::new(), "{words:?}");
+        }
+    }
+}
+
 #[test]
 fn the_layout_is_that_of_fio() {
     if Command::new("fio").arg("--version").output().is_err() {
@@ -183,26 +229,7 @@ fn the_layout_is_that_of_fio() {
     let lines = number("SSDYNO_LAYOUT_LINES", SUITE_LINES);
     for line in 0..lines {
         let words = draw(seed, line);
-        let place = Place::new();
-        let theirs = run(Path::new("fio"), &words, &place);
-        place.clear();
-        let own_words = [&["fio".to_string(), "--as-is".to_string()], &words[..]].concat();
-        let ours = run(Path::new(env!("CARGO_BIN_EXE_ssdyno")), &own_words, &place);
-        let texts = [
-            (&theirs.said.out, &ours.said.out, "stdout"),
-            (&theirs.said.err, &ours.said.err, "stderr"),
-            (&theirs.file, &ours.file, "file"),
-        ];
-        let are_refused = theirs.said.code != 0 && ours.said.code != 0;
-        let compared = texts.iter().filter(|_| !are_refused);
-        let mut differences: Vec<String> = compared
-            .filter_map(|(theirs, ours, name)| {
-                Some(format!("{name} {}", difference(&forms(theirs), &forms(ours))?))
-            })
-            .collect();
-        if (theirs.said.code == 0) != (ours.said.code == 0) {
-            differences.push(format!("exit code: {}, {}", theirs.said.code, ours.said.code));
-        }
+        let differences = differences(&words);
         if let Some(difference) = differences.first() {
             different += 1;
             println!("line {line}: fio {}\n{difference}\n", words.join(" "));
