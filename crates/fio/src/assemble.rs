@@ -45,10 +45,6 @@ pub(crate) fn jobs(
     for section in sections {
         builder.section(section)?;
     }
-    if builder.jobs.is_empty() {
-        let advice = "a job starts with --name=NAME, or with [NAME] in a job file";
-        return Err(FioError::new("command line", "there is no job").advise(advice));
-    }
     // As in fio, the option of one job applies to all.
     let exitall = builder.jobs.iter().any(|job| job.schedule.exitall);
     builder.jobs.iter_mut().for_each(|job| job.schedule.exitall = exitall);

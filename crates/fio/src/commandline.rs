@@ -53,6 +53,10 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<CommandLine, FioErro
     if settings.parse_only {
         return Ok(CommandLine::Answer(String::new()));
     }
+    if jobs.is_empty() {
+        let advice = "a job starts with --name=NAME, or with [NAME] in a job file";
+        return Err(wrong("there is no job").advise(advice));
+    }
     Ok(CommandLine::Run(Box::new(Plan { globals: settings.globals, jobs, global_options, notes })))
 }
 

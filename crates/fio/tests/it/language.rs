@@ -359,6 +359,11 @@ fn questions_are_answered() {
     assert!(answer(&["--enghelp=libaio,nowait"]).starts_with("nowait: refused"));
     assert_eq!(answer(&["--showcmd", "a.fio"]), "fio --bs=8k --name='a b' --thread\n");
     assert_eq!(answer(&["--parse-only", "a.fio", "--name=b", "--size=1m"]), "");
+    assert_eq!(
+        answer(&["--parse-only", "--ss_dur=10s", "--ss=iops:10"]),
+        "",
+        "no job is none to check"
+    );
 }
 
 #[test]
