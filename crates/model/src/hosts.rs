@@ -20,6 +20,7 @@ pub const HOSTS: &[(&str, &str)] = &[
     host!("riscos-cm4"),
     host!("riscos-cm4-32k"),
     host!("riscos-cm4-4k"),
+    host!("riscos-cm4-emmc"),
     host!("riscos-cm4-other-driver"),
     host!("riscos-cm4-other-driver-32k"),
     host!("riscos-cm4-sata"),

@@ -429,6 +429,15 @@ mod tests {
     }
 
     #[test]
+    fn every_preset_attaches_to_every_host() {
+        let drives = DriveSpec::presets().filter_map(|name| DriveSpec::preset(name).ok());
+        for (drive, (host, _)) in drives.zip(crate::hosts::HOSTS.iter().cycle()) {
+            let behind = drive.with_overrides(&[("host", host)]).unwrap_or_else(|e| panic!("{e}"));
+            assert!(behind.link.ends_with(&drive.link), "{} behind {host}", drive.name);
+        }
+    }
+
+    #[test]
     fn every_host_is_well_formed_and_named_after_its_file() {
         for (name, text) in crate::hosts::HOSTS {
             let host = DriveSpec::parse(name, text).unwrap_or_else(|e| panic!("{e}"));
