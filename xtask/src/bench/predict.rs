@@ -45,6 +45,8 @@ struct PredictRow {
     high: f64,
     unit: String,
     is_fitted: bool,
+    /// Parameters that were chosen so that the drive shows this figure.
+    chosen: Vec<String>,
     is_own_drive: bool,
 }
 
@@ -69,6 +71,7 @@ pub fn run_some(filter: &str) -> Result<ExitCode> {
 fn measure(filter: &str) -> Result<(bool, String)> {
     let text = std::fs::read_to_string(root().join("published/predict.tsv"))?;
     let mut rows = parse(&text)?;
+    let lone_parameters = decided_by_one_row(&rows);
     rows.retain(|row| row.id.contains(filter));
     ensure!(!rows.is_empty(), "no row of published/predict.tsv contains '{filter}'");
     output(&mut cargo(&["build", "--release", "-q", "-p", "ssdyno"]))?;
@@ -85,7 +88,27 @@ fn measure(filter: &str) -> Result<(bool, String)> {
             errors.push((*row, libm::log(ours / ours.clamp(row.low, row.high))));
         }
     }
-    Ok(report(&errors, !filter.is_empty()))
+    let (is_met, text) = report(&errors, !filter.is_empty());
+    let count = format!(
+        "\nParameters that one row alone decides: {} (goal: 0 {}). {}\n",
+        lone_parameters.len(),
+        word(lone_parameters.is_empty()),
+        lone_parameters.join(", ")
+    );
+    Ok((is_met && lone_parameters.is_empty(), text + &count))
+}
+
+/// Parameters of presets and classes that were chosen by one row and by no other: such a choice may
+/// hide any error of the model.
+fn decided_by_one_row(rows: &[PredictRow]) -> Vec<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for row in rows {
+        let description = row.drive.split(['?', '&']).next().unwrap_or_default();
+        for key in &row.chosen {
+            *counts.entry(format!("`{description}` {key}")).or_default() += 1;
+        }
+    }
+    counts.into_iter().filter(|(_, count)| *count == 1).map(|(name, _)| name).collect()
 }
 
 fn parse(text: &str) -> Result<Vec<PredictRow>> {
@@ -116,7 +139,8 @@ fn parse_row(line: &str) -> Result<PredictRow> {
         low,
         high: if to.is_empty() { low } else { to.parse()? },
         unit: unit.into(),
-        is_fitted: fitted == "y",
+        is_fitted: fitted != "n",
+        chosen: fitted.split(',').filter(|key| key.contains('.')).map(String::from).collect(),
         is_own_drive: matched == "exact",
     })
 }
@@ -261,6 +285,23 @@ mod tests {
             assert_eq!(table["figure"][0]["what"].as_str(), Some(&*row.id));
             assert!(row.low > 0.0 && row.high >= row.low, "{}", row.id);
         }
+    }
+
+    #[test]
+    fn a_parameter_that_two_rows_choose_is_decided_by_neither_alone() {
+        let row = |drive: &str, fitted: &str| {
+            let line = format!("a\t{drive}\tk\ts\tr\t80\t\tIOPS\t{fitted}\texact\t\t\t\t\t\t\t");
+            parse_row(&line).expect("a row")
+        };
+        let rows = [
+            row("x", "nand.read_us"),
+            row("x?capacity=1TB", "nand.read_us,nand.dies"),
+            row("y", "nand.read_us"),
+            row("y", "y"),
+            row("y", "n"),
+        ];
+        assert_eq!(decided_by_one_row(&rows), ["`x` nand.dies", "`y` nand.read_us"]);
+        assert_eq!(rows.map(|row| row.is_fitted), [true, true, true, true, false]);
     }
 
     #[test]
