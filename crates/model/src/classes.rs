@@ -20,6 +20,7 @@ macro_rules! class {
 
 /// Names and file contents.
 pub const CLASSES: &[(&str, &str)] = &[
+    class!("au-flash"),
     class!("emmc"),
     class!("pcie3-4ch"),
     class!("pcie3-4ch-hmb"),

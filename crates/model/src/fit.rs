@@ -273,11 +273,12 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
     lines
 }
 
-/// Copies the base for another drive: each of its figures becomes a guess.
+/// Copies the base for another drive, of no class: each of its figures becomes a guess.
 fn guessed(base: &DriveSpec) -> DriveSpec {
     let source = format!("not determined; as in {}", base.name);
     let changed = Table::try_from(base).ok().and_then(|mut table| {
         mark(&mut table, &source);
+        table.remove("class");
         DriveSpec::from_table(&table).ok()
     });
     changed.unwrap_or_else(|| base.clone())

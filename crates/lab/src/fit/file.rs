@@ -13,6 +13,9 @@ pub const HEAD: &str = "# Fitted by ssdyno drives fit\n";
 pub fn text(spec: &DriveSpec) -> String {
     let mut text = format!("{HEAD}name = {}\n", quoted(&spec.name));
     text += &format!("model = {}\nabout = {}\n", quoted(&spec.model), quoted(&spec.about));
+    if !spec.class.is_empty() {
+        text += &format!("class = {}\n", quoted(&spec.class));
+    }
     text += &format!("formats = {:?}\n", spec.formats);
     let figures = spec.figures();
     // In TOML, keys without a section must precede the first section.

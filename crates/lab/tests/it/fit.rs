@@ -99,7 +99,8 @@ fn a_fitted_drive_predicts_workloads_that_were_not_used() {
 
 #[test]
 fn a_drive_without_a_cache_is_fitted_from_a_base_with_a_cache() {
-    // Bits per cell are in the data sheet; no measurement of quick or sustain shows them.
-    let base = "wd-sn530-256?nand.bits=2";
+    // Bits per cell and channels are in the data sheet; no measurement of quick or sustain shows
+    // them.
+    let base = "wd-sn530-256?nand.bits=2&nand.channels=8";
     fitted_to("samsung-970-pro-1t", &[("capacity", "48GB")], base);
 }

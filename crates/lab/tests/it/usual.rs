@@ -1,5 +1,6 @@
 //! `src/usual.toml`: the figures of `quick` on every preset. With `SSDYNO_WRITE_USUAL=1` the test
-//! measures all of them, in some minutes, and writes the file; otherwise it measures two.
+//! measures all of them, in some minutes, and writes the file; with names of presets, separated by
+//! commas, it measures those; otherwise two.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,18 +69,25 @@ fn measured(preset: &str) -> Model {
 
 #[test]
 fn the_usual_figures_are_those_of_the_presets() {
-    if std::env::var_os("SSDYNO_WRITE_USUAL").is_some() {
-        let models = drives::presets().expect("well formed").into_iter();
-        let models: BTreeMap<String, Model> =
-            models.map(|preset| (preset.name.clone(), measured(&preset.name))).collect();
+    let read = || -> BTreeMap<String, Model> {
+        let text = std::fs::read_to_string(FILE).expect("the file");
+        toml::from_str(&text).expect("well formed")
+    };
+    if let Ok(names) = std::env::var("SSDYNO_WRITE_USUAL") {
+        let is_named = |name: &str| names == "1" || names.split(',').any(|one| one == name);
+        let mut models = if names == "1" { BTreeMap::new() } else { read() };
+        for preset in drives::presets().expect("well formed") {
+            if is_named(&preset.name) {
+                models.insert(preset.name.clone(), measured(&preset.name));
+            }
+        }
         let text = toml::to_string(&models).expect("plain data");
         let header = "# Written by tests/it/usual.rs: bytes or operations per second, and the \
                       factors by which\n# they would be higher without the causes that the rules \
                       name.\n\n";
         std::fs::write(FILE, format!("{header}{text}")).expect("written");
     }
-    let text = std::fs::read_to_string(FILE).expect("the file");
-    let stored: BTreeMap<String, Model> = toml::from_str(&text).expect("well formed");
+    let stored = read();
     let advice = "SSDYNO_WRITE_USUAL=1 writes the file";
     for preset in CHECKED {
         let model = measured(preset);

@@ -366,7 +366,7 @@ fn a_drive_with_one_frontier_collects_in_idle_time_only_what_fits_it() {
 fn unaligned_writes_look_up_the_map_like_aligned_ones() {
     let lookup = |offset: u64, bytes: u32| {
         let time = |cache: &str| {
-            let pairs = [("capacity", "8GiB"), ("map.cache", cache)];
+            let pairs = [("capacity", "8GiB"), ("map.cache", cache), ("map.miss_us", "60")];
             let mut drive = Drive::new(&spec("dramless-hmb-1t", &pairs), 1);
             drive.submit(0, &op(Write, offset, bytes)).done_ns
         };
