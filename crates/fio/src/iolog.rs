@@ -218,7 +218,8 @@ impl<'t> Reader<'t> {
             "wait" if self.has_time => return Err("wait is not allowed in version 3".into()),
             "wait" => {
                 let wait_us = number(words.next(), "microseconds")?;
-                self.now_us += if wait_us < WAIT_MIN_US { 0 } else { wait_us };
+                let wait_us = if wait_us < WAIT_MIN_US { 0 } else { wait_us };
+                self.now_us = self.now_us.saturating_add(wait_us);
                 return Ok(());
             }
             "read" => OpKind::Read,
@@ -304,6 +305,13 @@ mod tests {
         let log = IoLog::parse(text).expect("read");
         assert_eq!(log.ops.iter().map(|op| op.due_us).collect::<Vec<_>>(), [0, 0, 1000, 1500]);
         assert!(log.fsync);
+    }
+
+    #[test]
+    fn waits_of_any_length_end_at_the_end_of_time() {
+        let wait = format!("f wait {}\n", u64::MAX);
+        let text = format!("fio version 2 iolog\nf add\n{wait}{wait}f read 0 512\n");
+        assert_eq!(IoLog::parse(&text).expect("read").ops[0].due_us, u64::MAX);
     }
 
     #[test]

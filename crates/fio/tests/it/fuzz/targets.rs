@@ -1,4 +1,4 @@
-//! The fuzz targets of this crate: fio's command lines and job files.
+//! The fuzz targets of this crate: fio's command lines, job files and I/O logs.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use fio::{CommandLine, World, parse};
 use fuzz::{FuzzTarget, outcome};
 
 /// Every parser of this crate.
-pub const TARGETS: &[FuzzTarget] = &[COMMAND_LINE, JOB_FILE];
+pub const TARGETS: &[FuzzTarget] = &[COMMAND_LINE, JOB_FILE, IO_LOG];
 
 /// Command lines, one word per line.
 const COMMAND_LINE: FuzzTarget =
@@ -14,6 +14,9 @@ const COMMAND_LINE: FuzzTarget =
 
 /// Job files.
 const JOB_FILE: FuzzTarget = FuzzTarget { name: "fio-job-file", run: job_file, corpus: JOB_FILES };
+
+/// I/O logs of a job that repeats one.
+const IO_LOG: FuzzTarget = FuzzTarget { name: "fio-io-log", run: io_log, corpus: IO_LOGS };
 
 fn command_line(input: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(input);
@@ -25,7 +28,12 @@ fn job_file(input: &[u8]) -> u64 {
     parsed(&["a.fio".to_string()], input)
 }
 
-/// Parses in a world where all job files are the same.
+fn io_log(input: &[u8]) -> u64 {
+    let words = ["--name=a", "--read_iolog=log.fio", "--replay_scale=2", "--replay_align=512"];
+    parsed(&words.map(String::from), input)
+}
+
+/// Parses in a world where all files whose names end in `.fio` are the same.
 fn parsed(words: &[String], file: &[u8]) -> u64 {
     // The option as typed precedes the colon.
     let why = |text: &str| outcome(text.split_once(": ").map_or(text, |(_, why)| why));
@@ -90,4 +98,11 @@ const JOB_FILES: &[&str] = &[
     "[zone]\nzonemode=strided\nzonesize=256m\nzonerange=1g\nzoneskip=2g\nfilesize=4k-16k\n\
      verify=md5\nverify_interval=4096\nverify_offset=64\nverify_backlog=16\nlog_avg_msec=500\n\
      write_bw_log\nwrite_lat_log=x\nunified_rw_reporting=both\nstartdelay=2-5\nmax_latency=10ms\n",
+];
+
+const IO_LOGS: &[&str] = &[
+    "fio version 2 iolog\na add\nb add\na open\na write 0 8192\nb wait 1500 0\nb read 4096 512\n\
+     a sync 0 0\nb datasync 0 0\na trim 0 4096\na close\n",
+    "fio version 3 iolog\n0 a add\n5 a open\n9 a read 18014398509481984 4096\n8 a write 0 512\n\
+     fio version 3 iolog\n3 a read 0 512\n12 a close\n",
 ];
