@@ -98,9 +98,14 @@ impl Grid<'_> {
         let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
         let gains_alike =
             |(deep, single): (f64, f64)| within(deep / single, f64::from(commands), WHOLE_WITHIN);
-        // Reads and writes have a rate in common that their queues reach with different gains: it is
-        // that of commands.
-        if commands > 1 && writes.is_some_and(|w| same(w.0, deep) && !gains_alike(w)) {
+        // A queue of writes gains more than so many commands at a time allow, so the drive takes more.
+        // Or reads and writes have a rate in common that their queues reach with different gains: it
+        // is that of commands.
+        let gains_more =
+            |(deep, single): (f64, f64)| deep / single > f64::from(commands) * (1.0 + WHOLE_WITHIN);
+        if commands > 1
+            && writes.is_some_and(|w| gains_more(w) || (same(w.0, deep) && !gains_alike(w)))
+        {
             return None;
         }
         let writes = writes.filter(|rates| {
