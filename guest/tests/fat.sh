@@ -3,15 +3,14 @@
 # drives: sd:128M usb scratch:256M
 # seconds: 300
 # modules: vfat exfat nls_cp437 nls_ascii nls_utf8 btrfs
-# needs: mkfs.btrfs
 
-# sustains KIND: `sustain` in a file: the rate that lasts, or one that lasts at least as long.
+# sustains KIND: `sustain` in a file answers, and never for the whole drive.
 sustains() {
     exits 0 "sustain on $1" ssdyno run /mnt -m sustain --size 24MiB --time 5s --json --quiet
     answer=$(jq -r .answer.headline /tmp/said)
     case $answer in
-        *[Aa]t\ least*) pass "sustain on $1: $answer" ;;
-        *) fail "sustain on $1: $answer" ;;
+        '' | *throughout* | *'drive is full'*) fail "sustain on $1: $answer" ;;
+        *) pass "sustain on $1: $answer" ;;
     esac
     is "left by sustain on $1" "$(ls -A /mnt)" ""
 }
@@ -36,8 +35,12 @@ holds "vfat is sound" fsck.vfat -n "$(device sd)"
 mkfs.exfat "$(device usb)" >/dev/null 2>&1
 card exfat "$(device usb)"
 holds "exfat is sound" fsck.exfat -n "$(device usb)"
-mkfs.btrfs -q "$(device scratch)"
-mount -t btrfs "$(device scratch)" /mnt
-sustains btrfs
-umount /mnt
-holds "btrfs is sound" btrfs check "$(device scratch)"
+if command -v mkfs.btrfs >/dev/null; then
+    mkfs.btrfs -q "$(device scratch)"
+    mount -t btrfs "$(device scratch)" /mnt
+    sustains btrfs
+    umount /mnt
+    holds "btrfs is sound" btrfs check "$(device scratch)"
+else
+    skip "btrfs: this machine has no mkfs.btrfs"
+fi
