@@ -21,7 +21,7 @@ const INTERVALS_MIN: usize = 9;
 
 pub static RULE: Rule = Rule {
     role: Role::Check,
-    overridden_by: &[&super::ram::RULE, &super::cache_end::RULE],
+    overridden_by: &[&super::ram::RULE, &super::cache_end::RULE, &super::throttle::RULE],
     judge: |facts| match facts.checks.get::<Sustained>() {
         Some(_) => Vec::new(),
         None => fallen(facts.seen),

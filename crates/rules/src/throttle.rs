@@ -5,6 +5,7 @@
 //! sustained load is possible.
 
 use record::{Unit, VerdictKind};
+use rig::TargetInfo;
 use workload::units::{span, throughput};
 
 use super::rule::{Role, Rule};
@@ -151,8 +152,26 @@ impl HeatLoad {
 pub static RULE: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.get().map(throttle).into_iter().collect(),
+    judge: |facts| {
+        let load = facts.checks.get();
+        let ruling =
+            load.map(|load| hot_at_first(facts.target, load).unwrap_or_else(|| throttle(load)));
+        ruling.into_iter().collect()
+    },
 };
+
+/// What a load says of a drive that was about at its warning temperature when it began: the rate
+/// before it slowed down, if it did, was never seen.
+fn hot_at_first(target: &TargetInfo, seen: &HeatLoad) -> Option<Ruling> {
+    let warn_c = target.target.drive.as_ref()?.health.temperature_warn_c?;
+    let start_c = seen.start_c().filter(|start_c| *start_c >= warn_c - WARMER_K)?;
+    seen.throttled_after().is_none().then(|| {
+        Ruling::unknown(format!(
+            "Whether heat slows the drive down is unknown: it was at {start_c:.0} C before the load, \
+             its warning temperature is {warn_c:.0} C, and its rate without heat was not seen."
+        ))
+    })
+}
 
 pub fn throttle(seen: &HeatLoad) -> Ruling {
     let (Some(cold), Some(hot)) = (seen.cold(), seen.hot()) else {
@@ -226,6 +245,7 @@ pub(super) fn throttling() -> HeatLoad {
 #[cfg(test)]
 mod tests {
     use super::super::Answer;
+    use super::super::testing::with_drive;
     use super::*;
 
     pub(super) fn heat_load(laps: &[(f64, f64)], cooled: Option<f64>) -> HeatLoad {
@@ -238,6 +258,16 @@ mod tests {
             hottest: Some(c),
         };
         HeatLoad { laps: laps.iter().map(of).collect(), settled: true, cooled, in_file: false }
+    }
+
+    #[test]
+    fn a_drive_that_was_hot_before_the_load_is_not_called_cool() {
+        let with_warning =
+            |warn_c| with_drive(|drive| drive.health.temperature_warn_c = Some(warn_c));
+        let seen = |celsius| heat_load(&[(1e9, celsius), (1e9, celsius + 9.0)], None);
+        let judged = |warn_c, celsius| hot_at_first(&with_warning(warn_c), &seen(celsius));
+        assert_eq!(judged(80.0, 82.0).map(|ruling| ruling.answer), Some(Answer::Unknown));
+        assert!(judged(80.0, 76.0).is_some() && judged(80.0, 60.0).is_none());
     }
 
     #[test]

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use fuzz::Random;
 use lab::{Options, Request, Work};
-use record::{Answer, Stamp};
+use record::{Answer, Run, Stamp, VerdictKind};
 
 use crate::quiet::Quiet;
 
 fn answer(method: &str, target: &str, seed: u64) -> Answer {
+    ran(method, target, seed).answer.expect("an answer")
+}
+
+fn ran(method: &str, target: &str, seed: u64) -> Run {
     let place = tempfile::tempdir().expect("a directory");
     let mut request = Request { store: Some(place.path().join("runs")), ..Request::on(target) };
     request.instrument.seed = seed;
@@ -18,7 +23,7 @@ fn answer(method: &str, target: &str, seed: u64) -> Answer {
     let planned = request.plan(&work).expect("a plan");
     let recorded = planned.begin(Box::new(Quiet), &interrupt).expect("begun").run(&interrupt);
     recorded.ended.and(recorded.kept).expect("it ends well");
-    recorded.run.answer.expect("an answer")
+    recorded.run
 }
 
 /// The link was named, which limits other cells, and lifted changed nothing.
@@ -36,6 +41,48 @@ fn heat_finds_the_second_at_which_a_drive_throttles() {
     let said = answer("heat", drive, 1).headline;
     assert!(said.starts_with("Throttles after 14 s, from 2.7"), "{said}");
     assert!(said.contains(" to 1.5"), "{said}");
+}
+
+/// Drives without a cache and with two kinds of it.
+const HOT: [&str; 4] =
+    ["samsung-970-pro-1t", "samsung-970-pro-1t", "wd-sn530-256", "samsung-980-pro-1t"];
+
+/// A hot drive was said to have a full cache. What heat does is told by the same drive in a cold room
+/// with a fan. `SSDYNO_HOT_SEED` draws other drives.
+#[test]
+fn heat_is_no_end_of_a_cache_on_drawn_drives() {
+    let seed = std::env::var("SSDYNO_HOT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let mut random = Random::new(seed.unwrap_or(42));
+    let mut between = |least: usize, most: usize| least + random.below(most - least + 1);
+    let (mut throttled, mut wrong) = (0, Vec::new());
+    for _ in 0..5 {
+        let drive = HOT[between(0, HOT.len() - 1)];
+        let drive = format!("sim:{drive}?capacity={}GiB", between(8, 32));
+        let hot = format!("{drive}&cooled=false&temperature={}", between(45, 75));
+        let cold = format!("{drive}&cooled=true&temperature=20");
+        for method in ["heat", "zones"] {
+            let [hot_run, cold_run] = [&hot, &cold].map(|drive| ran(method, drive, 1));
+            let has_cache_end = |run: &Run| {
+                run.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::CacheEnd)
+            };
+            if has_cache_end(&hot_run) && !has_cache_end(&cold_run) {
+                wrong.push(format!("{method} on {hot}: CACHE END"));
+            }
+            let rate = |run: &Run| run.metric("heat-load.hot").and_then(|metric| metric.value);
+            let Some((slow, fast)) = rate(&hot_run).zip(rate(&cold_run)) else { continue };
+            let headline = hot_run.answer.expect("an answer").headline;
+            let (share, says_so) = (slow / fast, headline.starts_with("Throttles"));
+            let is_open = headline.starts_with("Hot from the start, perhaps throttled: ");
+            throttled += usize::from(says_so);
+            // Between the two, either may be said.
+            if (says_so && share > 0.97) || (!says_so && !is_open && share < 0.9) {
+                wrong.push(format!("{method} on {hot}: {headline} ({share:.2} of a cold one)"));
+            }
+        }
+    }
+    println!("{throttled} of 5 throttle");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(throttled > 1 || seed.is_some(), "{throttled} throttle");
 }
 
 /// A multiple of the mapping unit was called the guilty offset, believable.

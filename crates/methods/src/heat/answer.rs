@@ -1,6 +1,6 @@
 //! The answer of `heat`: whether and when the drive slows down because of its temperature.
 
-use super::{COLD, COOLED, HOT, HOTTEST, LOAD, TIME_TO_THROTTLE};
+use super::{COLD, COOLED, HOT, HOTTEST, LOAD, START, TIME_TO_THROTTLE};
 use record::{Answer, Axis, Better, Chart, FindingKind, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::{Draft, rate};
@@ -27,6 +27,13 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         ),
         (Some(seconds), Some((cold, hot))) => {
             format!("Slows down after {}, from {} to {}", duration(seconds), rate(cold), rate(hot))
+        }
+        // The rule on the load could not tell, that on temperatures could.
+        _ if heat && !draft.concluded(&VerdictKind::Cool) => {
+            let celsius = draft.value(START).zip(hottest);
+            let celsius = celsius
+                .map_or(String::new(), |(start, most)| format!(", {start:.0} to {most:.0} C"));
+            format!("Hot from the start, perhaps throttled: {} sustained{celsius}", rate(average))
         }
         _ if in_file && unsettled => {
             let highest =

@@ -81,7 +81,7 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         ("content", Check, ""),
         ("device cache", Check, ram),
         ("map cache", Check, ram),
-        ("fallen", Check, "ram, cache end"),
+        ("fallen", Check, "ram, cache end, throttle"),
         ("quota", Cause, ""),
         ("io limit", Cause, ram),
         ("cpu shared", Cause, "quota"),
