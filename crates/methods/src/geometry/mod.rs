@@ -18,7 +18,8 @@ mod open;
 mod period;
 mod verdict;
 
-use record::MetricKey;
+use record::{MetricKey, TargetKind};
+use rig::RigError;
 use workload::units::binary_tight;
 use workload::{Permutation, Region};
 
@@ -148,6 +149,16 @@ const OPEN_LINEAR: MetricInfo = OPEN.named("geometry-open-linear");
 const OPEN_RANDOM: MetricInfo = OPEN.named("geometry-open-random");
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
+    let target = &session.target().target;
+    if matches!(target.kind, TargetKind::Directory | TargetKind::File) {
+        return Err(RigError::Refused(format!(
+            "geometry needs a whole drive: {} is in a file system, which places a file's blocks \
+             anywhere, so a file shows no boundaries of the flash; name the drive, which without \
+             --destroy is only read",
+            target.spec
+        ))
+        .into());
+    }
     let size = options.size.unwrap_or(REGION_MAX).min(session.target().bytes);
     let part = options.sized(size.max(script::BYTES_MIN));
     let whole = Whole::unguarded(&INFO, session.target(), &part)?;
