@@ -214,11 +214,17 @@ fn missing(path: &Path) -> DriveError {
         Some(to) => format!("is a link to {}, which does not exist", to.display()),
         None => "no such file or directory".to_string(),
     };
-    let node = PathBuf::from("/dev").join(path);
+    let name = path.to_string_lossy();
+    let number = name.strip_prefix("nvme").filter(|number| !number.is_empty());
+    let is_controller =
+        number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()));
+    let node = Path::new("/dev").join(path);
+    // The drive of an NVMe controller is its first namespace.
+    let node = if is_controller { PathBuf::from(format!("{}n1", node.display())) } else { node };
     let is_name = path.components().count() == 1;
     let hint = if is_name && node.exists() {
         Some(node.display().to_string())
-    } else if is_name && is_block_name(&path.to_string_lossy()) {
+    } else if is_name && is_block_name(&name) {
         Some(format!("{}; ssdyno list names the drives that are there", node.display()))
     } else {
         path.starts_with("/dev").then(|| "ssdyno list".into())

@@ -262,6 +262,7 @@ fn typical_mistakes_get_the_hint_that_helps() {
     let place = Place::new();
     let table = [
         ("run sdzz", "/dev/sdzz; ssdyno list names the drives that are there"),
+        ("run nvme77", "/dev/nvme77n1; ssdyno list names the drives that are there"),
         ("run /dev/sdzz", "ssdyno list"),
         ("run sd-150x", "sim:sd-150x"),
         ("run samsung-980-pro", "sim:samsung-980-pro-1t, sim:samsung-980-pro-2t"),
