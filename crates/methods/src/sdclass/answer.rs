@@ -27,11 +27,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .source(random("write", 1), "writes, one at a time")
         .source(random("read", 32), "reads, 32 at a time")
         .source(random("write", 32), "writes, 32 at a time");
-    let highest = [("read", 1), ("write", 1), ("read", 32), ("write", 32)]
-        .into_iter()
-        .filter_map(|(direction, depth)| out.value(random(direction, depth)))
-        .reduce(f64::max);
-    let operations = levels(operations, demanded_operations(), highest);
+    // Reads and writes have demands of their own.
+    let operations = ["read", "write"].into_iter().fold(operations, |chart, direction| {
+        let rates = [1, 32].map(|depth| out.value(random(direction, depth)));
+        let demands = demanded_operations().filter(|(name, _)| name.contains(direction));
+        levels(chart, demands, rates.into_iter().flatten().reduce(f64::max))
+    });
     Draft::new(out, "Which speed class does the card meet on this host?")
         .tile("Slowest 4 MiB written", large, Better::Higher)
         .tile("Same, in 64 KiB", small, Better::Higher)
