@@ -1,5 +1,6 @@
 //! Tests the method `stream` on virtual drives of realistic size, and verifies its buffer sizes by
-//! recording again.
+//! recording again. `SSDYNO_CAMERA_SEED` draws other drives, rates and lengths for its yes and no,
+//! `SSDYNO_CAMERA_DRAW` as many of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -207,10 +208,13 @@ const DRAWN: [&str; 6] = [
 /// Outside a band of 5% about the true limit, yes and no are right on every drawn drive.
 #[test]
 fn yes_and_no_are_those_of_a_camera_that_drops_frames() {
-    let mut random = Random::new(1);
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seed = number("SSDYNO_CAMERA_SEED");
+    let mut random = Random::new(seed.unwrap_or(1));
+    let count = number("SSDYNO_CAMERA_DRAW").unwrap_or(20);
     let mut between = |least: usize, most: usize| least + random.below(most - least + 1);
-    let (mut judged, mut yes) = (0, 0);
-    for _ in 0..20 {
+    let (mut judged, mut yes, mut wrong) = (0, 0, Vec::new());
+    for _ in 0..count {
         let drive = DRAWN[between(0, DRAWN.len() - 1)];
         let preset = DriveSpec::preset(drive).expect("a preset");
         let cache = format!("{}MiB", between(64, 512));
@@ -237,15 +241,22 @@ fn yes_and_no_are_those_of_a_camera_that_drops_frames() {
         let headline = out.answer.expect("an answer").headline;
         let said = headline.starts_with("Yes: ");
         let [(_, rate), (_, length), (_, buffer)] = typed;
-        assert_eq!(
-            said, easier,
-            "{headline} ssdyno run 'sim:{drive}?{overrides:?}' -m stream --rate {rate} --for {length} \
-             --buffer {buffer}"
-        );
+        if said != easier {
+            let overrides: Vec<_> =
+                overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            wrong.push(format!(
+                "{headline} ssdyno run 'sim:{drive}?{}' -m stream --rate {rate} --for {length} --buffer {buffer}",
+                overrides.join("&")
+            ));
+        }
         judged += 1;
         yes += usize::from(said);
     }
-    assert!(judged >= 12 && yes >= 4 && judged - yes >= 4, "{yes} of {judged}");
+    println!("{judged} of {count} outside the band, {yes} yes, {} wrong", wrong.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // The suite's own draw has enough of both.
+    let is_mixed = judged >= 12 && yes >= 4 && judged - yes >= 4;
+    assert!(is_mixed || seed.is_some(), "{yes} of {judged}");
 }
 
 #[test]
