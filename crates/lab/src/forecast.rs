@@ -2,13 +2,14 @@
 //!
 //! Those of a preset are its usual figures; those of a real drive come from its last complete run
 //! of `quick`. Of any other drive only the class is known: then the plan has a range, from the
-//! fastest to the slowest drive of that class.
+//! fastest to the slowest drive of that class. A real drive on which the same work was done before
+//! takes as long as it did then.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use record::{Plan, PlanRange, TargetKind, Unit};
-use rig::{DirectionRates, Rates, TargetInfo};
+use record::{Plan, PlanRange, Run, TargetKind, Unit};
+use rig::{DirectionRates, DurableRates, Rates, TargetInfo};
 use script::Session;
 
 use crate::error::Result;
@@ -38,14 +39,46 @@ enum Forecast {
 
 /// Plans the work on this target.
 pub(crate) fn plan(info: &TargetInfo, work: &Work<'_>, store: Option<&Path>) -> Result<Plan> {
-    match forecast(info, store) {
-        Forecast::Unknown => plan_with(None, info, work),
-        Forecast::Known(rates) => plan_with(Some(rates), info, work),
+    let plan = match forecast(info, store) {
+        Forecast::Unknown => plan_with(None, info, work)?,
+        Forecast::Known(rates) => plan_with(Some(rates), info, work)?,
         Forecast::Between([slow, fast]) => {
             let slow = plan_with(Some(slow), info, work)?;
-            Ok(between(slow, &plan_with(Some(fast), info, work)?))
+            between(slow, &plan_with(Some(fast), info, work)?)
         }
+    };
+    let earlier = earlier(info, work, store).filter(|run| is_same(info, &plan, run));
+    Ok(match earlier.and_then(|run| run.seconds) {
+        Some(seconds) => as_earlier(plan, seconds),
+        None => plan,
+    })
+}
+
+/// The last complete record of the same work on this drive.
+fn earlier(info: &TargetInfo, work: &Work<'_>, store: Option<&Path>) -> Option<Run> {
+    let has_host = !matches!(info.target.kind, TargetKind::Virtual | TargetKind::Null);
+    let options = work.options.as_ref().filter(|_| has_host && !info.ram)?;
+    keeper::latest(store, &info.target, work.info.name, Some(options))
+}
+
+/// Whether an earlier run took the steps of this plan, on a region of the same size.
+fn is_same(info: &TargetInfo, plan: &Plan, run: &Run) -> bool {
+    let names = |plan: &Plan| plan.steps.iter().map(|step| step.name.clone()).collect::<Vec<_>>();
+    run.target.kind == info.target.kind
+        && run.plan.as_ref().is_some_and(|earlier| {
+            earlier.region_bytes == plan.region_bytes && names(earlier) == names(plan)
+        })
+}
+
+/// The plan with the duration of an earlier run, seconds, shared out as planned.
+fn as_earlier(mut plan: Plan, seconds: f64) -> Plan {
+    let factor = seconds / plan.seconds.max(f64::MIN_POSITIVE);
+    plan.steps.iter_mut().for_each(|step| step.seconds *= factor);
+    plan.seconds = seconds;
+    if let Some(range) = &mut plan.range {
+        range.seconds = [seconds; 2];
     }
+    plan
 }
 
 fn plan_with(rates: Option<Rates>, info: &TargetInfo, work: &Work<'_>) -> Result<Plan> {
@@ -82,15 +115,21 @@ fn preset(target: &str) -> Option<&str> {
 
 /// The figures in the last record of the drive.
 fn measured(info: &TargetInfo, store: Option<&Path>) -> Option<Figures> {
-    let run = keeper::latest(store, &info.target, METHOD)?;
+    let run = keeper::latest(store, &info.target, METHOD, None)?;
     let metrics =
         run.metrics.iter().filter(|m| matches!(m.unit, Unit::BytesPerSecond | Unit::Iops));
     Some(metrics.filter_map(|m| Some((m.name.clone(), m.value?))).collect())
 }
 
-/// The rates from the figures of `quick`.
+/// The rates from the figures of `quick`, and those of `iozone` if they are known.
 fn rates(figures: &Figures) -> Option<Rates> {
-    Some(Rates { read: direction(figures, "read")?, write: direction(figures, "write")? })
+    let durable = |order: &str| figures.get(&format!("{order}-write-4KiB-durable")).copied();
+    let durable = durable("seq").zip(durable("rand"));
+    Some(Rates {
+        read: direction(figures, "read")?,
+        write: direction(figures, "write")?,
+        durable: durable.map(|(sequential, random)| DurableRates { sequential, random }),
+    })
 }
 
 fn direction(figures: &BTreeMap<String, f64>, side: &str) -> Option<DirectionRates> {
@@ -113,7 +152,11 @@ fn each(a: Rates, b: Rates, pick: fn(f64, f64) -> f64) -> Rates {
         small_single: pick(a.small_single, b.small_single),
         small_deep: pick(a.small_deep, b.small_deep),
     };
-    Rates { read: side(a.read, b.read), write: side(a.write, b.write) }
+    let durable = a.durable.zip(b.durable).map(|(a, b)| DurableRates {
+        sequential: pick(a.sequential, b.sequential),
+        random: pick(a.random, b.random),
+    });
+    Rates { read: side(a.read, b.read), write: side(a.write, b.write), durable }
 }
 
 /// The plan whose expectations are between those of two drives.
@@ -152,11 +195,32 @@ mod tests {
     }
 
     #[test]
+    fn the_same_work_takes_as_long_as_before() {
+        let step = |seconds: f64| serde_json::json!({"name": "a", "seconds": seconds, "repeats": 1, "write_bytes_max": 6});
+        let plan = serde_json::json!({
+            "safety": "scratch",
+            "seconds": 4.0,
+            "range": {"seconds": [1.0, 9.0], "write_bytes": [5, 6]},
+            "write_bytes_max": 12,
+            "region_bytes": 12,
+            "destroys": null,
+            "steps": [step(1.0), step(3.0)],
+        });
+        let plan = as_earlier(serde_json::from_value(plan).expect("a plan"), 40.0);
+        let steps: Vec<f64> = plan.steps.iter().map(|step| step.seconds).collect();
+        assert_eq!((plan.seconds, steps), (40.0, vec![10.0, 30.0]));
+        let range = Some(PlanRange { seconds: [40.0; 2], write_bytes: [5, 6] });
+        assert_eq!(plan.range, range);
+    }
+
+    #[test]
     fn rates_need_all_eight_figures() {
         let mut figures = usual::of_preset("sd-150x").expect("a preset");
         let complete = rates(&figures).expect("all of them");
         assert_eq!(complete.read.small_deep, SMALL_BYTES * figures["rand-read-4KiB-q32"]);
         assert_eq!(complete.write.large_single, figures["seq-write-1MiB-q1"]);
+        let durable = complete.durable.expect("measured");
+        assert_eq!(durable.random, figures["rand-write-4KiB-durable"]);
         figures.remove("rand-write-4KiB-q1");
         assert_eq!(rates(&figures), None);
     }

@@ -2,7 +2,7 @@
 //! the medians of its class. `quick` holds its cells against them.
 //!
 //! Simulating the model beside every run would double its time, so the figures are stored: those of
-//! `quick` on every preset without variation. `tests/it/usual.rs` measures and writes them.
+//! `quick` and the durable writes of `iozone` on every preset without variation. `tests/it/usual.rs` measures and writes them.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ const OTHER_FACTOR: f64 = 1.5;
 /// Options of `quick` that change its figures.
 const CHANGING: [&str; 2] = ["size", "time"];
 
-/// The eight rates of a preset, by metric.
+/// The rates of a preset, by metric: eight of `quick` and two of durable writes.
 pub(crate) type Figures = BTreeMap<String, f64>;
 
 /// The figures of the preset of this name.
@@ -155,7 +155,12 @@ mod tests {
         let presets = drives::presets().expect("well formed");
         for preset in &presets {
             let cells = models.get(&preset.name).map_or(0, |model| model.figures.len());
-            assert!(cells == 8, "{}: {cells} cells", preset.name);
+            // A drive that holds no file of 100 MiB has no durable writes.
+            assert!(
+                cells == 10 || cells == 8 && preset.bytes < 110 << 20,
+                "{}: {cells} cells",
+                preset.name
+            );
             assert!(class_of(preset).is_some(), "{}: {:?}", preset.name, preset.links);
         }
         assert_eq!(models.len(), presets.len());

@@ -39,7 +39,7 @@ pub use limits::{Bus, Flash, GroupLimits, Limits};
 pub use measurement::{
     DeviceTraffic, KindStats, Measurement, StopReason, SubmissionTimes, Temperature, ThreadLoad,
 };
-pub use rates::{DirectionRates, Rates};
+pub use rates::{DirectionRates, DurableRates, Rates};
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
 pub use split::{SplitPart, TimeSplit};
 pub use stall::STALL_NS_MIN;

@@ -8,6 +8,17 @@ pub struct Rates {
     pub read: DirectionRates,
     /// Of writes, within caches.
     pub write: DirectionRates,
+    /// Of writes that are durable when they return, if they were measured.
+    pub durable: Option<DurableRates>,
+}
+
+/// Rates of durable writes of 4 KiB, one at a time, bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DurableRates {
+    /// In order, over earlier data.
+    pub sequential: f64,
+    /// At random within a file.
+    pub random: f64,
 }
 
 /// Rates in one direction, bytes per second.

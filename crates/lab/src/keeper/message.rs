@@ -46,8 +46,8 @@ pub(crate) enum Wanted {
     /// Those of the protocol with this hash, from the execution that began at this time or from
     /// all, in order of their start.
     OfProtocol { hash: String, began: Option<String> },
-    /// The newest complete one of this method on this drive.
-    Latest { target: Box<Target>, method: String },
+    /// The newest complete one of this method on this drive, with these options or any.
+    Latest { target: Box<Target>, method: String, options: Option<BTreeMap<String, String>> },
     /// The newest on this target with this title of its origin.
     Newest { target: String, title: String },
 }

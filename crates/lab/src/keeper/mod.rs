@@ -15,6 +15,7 @@ mod message;
 mod process;
 mod records;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -286,12 +287,22 @@ pub(crate) fn records(store: Option<&Path>, wanted: Wanted) -> Result<Vec<Run>> 
     }
 }
 
-/// The newest complete record of a method on a drive, if a store tells at once.
-pub(crate) fn latest(store: Option<&Path>, target: &Target, method: &str) -> Option<Run> {
+/// The newest complete record of a method on a drive, with these options or any, if a store tells
+/// at once.
+pub(crate) fn latest(
+    store: Option<&Path>,
+    target: &Target,
+    method: &str,
+    options: Option<&BTreeMap<String, String>>,
+) -> Option<Run> {
     let keeper = Keeper::start(store, &Arc::default(), false).ok()?;
     let question = Question::Records {
         store: store.map(|path| path.as_os_str().to_owned()),
-        wanted: Wanted::Latest { target: Box::new(target.clone()), method: method.to_string() },
+        wanted: Wanted::Latest {
+            target: Box::new(target.clone()),
+            method: method.to_string(),
+            options: options.cloned(),
+        },
     };
     match keeper.ask_within(PLAN_SILENCE_MAX, question, &mut |_| {}) {
         Ok(Reply::Records(mut runs)) => runs.pop(),

@@ -1,6 +1,8 @@
 //! Records that a protocol or a document needs. They are read where the store is read: in the
 //! keeper's process.
 
+use std::collections::BTreeMap;
+
 use record::{HistoryKey, Run, Target};
 use store::{Filter, Store};
 
@@ -18,7 +20,9 @@ pub(super) fn find(store: &Store, wanted: &Wanted) -> Result<Vec<Run>> {
     match wanted {
         Wanted::OfProtocol { hash, began } => of_protocol(store, hash, began.as_deref()),
         Wanted::Newest { target, title } => newest(store, target, title),
-        Wanted::Latest { target, method } => latest(store, target, method),
+        Wanted::Latest { target, method, options } => {
+            latest(store, target, method, options.as_ref())
+        }
     }
 }
 
@@ -37,10 +41,16 @@ fn of_protocol(store: &Store, hash: &str, began: Option<&str>) -> Result<Vec<Run
     Ok(runs)
 }
 
-fn latest(store: &Store, target: &Target, method: &str) -> Result<Vec<Run>> {
+fn latest(
+    store: &Store,
+    target: &Target,
+    method: &str,
+    options: Option<&BTreeMap<String, String>>,
+) -> Result<Vec<Run>> {
     let machine_id = store.machine_id();
     let Some(key) = HistoryKey::new(target, machine_id.as_deref()) else { return Ok(Vec::new()) };
-    Ok(store.earlier(&key, method, i64::MAX, 1, |run| run.complete)?)
+    let is_alike = |run: &Run| options.is_none() || run.options.as_ref() == options;
+    Ok(store.earlier(&key, method, i64::MAX, 1, |run| run.complete && is_alike(run))?)
 }
 
 fn newest(store: &Store, target: &str, title: &str) -> Result<Vec<Run>> {

@@ -1,4 +1,4 @@
-//! `src/usual.toml`: the figures of `quick` on every preset. With `SSDYNO_WRITE_USUAL=1` the test
+//! `src/usual.toml`: the figures of `quick` on every preset, and the durable writes of `iozone`. With `SSDYNO_WRITE_USUAL=1` the test
 //! measures all of them, in some minutes, and writes the file; with names of presets, separated by
 //! commas, it measures those; otherwise two.
 
@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use lab::{Options, Request, Work, drives};
 use methods::usual_gains;
-use record::VerdictKind;
+use record::{Run, VerdictKind};
 use serde::{Deserialize, Serialize};
 
 use crate::quiet::Quiet;
@@ -29,6 +29,13 @@ const CELLS: [&str; 8] = [
     "rand-write-4KiB-q1",
 ];
 
+/// Figures of `iozone` on a file of 100 MiB or less, by the end of their names, and their names in the
+/// file.
+const DURABLE: [(&str, &str); 2] = [
+    (".rewrite-random-content", "seq-write-4KiB-durable"),
+    (".random-write", "rand-write-4KiB-durable"),
+];
+
 /// What is known about a model, as in the file.
 #[derive(Default, Deserialize, Serialize)]
 struct Model {
@@ -44,16 +51,7 @@ fn rounded(value: f64, digits: usize) -> f64 {
 /// The rates of `quick` on a preset without variation, with four significant digits, and what they
 /// would gain without the causes that it names, with two.
 fn measured(preset: &str) -> Model {
-    let place = tempfile::tempdir().expect("a directory");
-    let request = Request {
-        store: Some(place.path().join("runs")),
-        ..Request::on(format!("sim:{preset}?vary=0"))
-    };
-    let options = Options::default();
-    let work = Work::method("quick", &options).expect("a method");
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let planned = request.plan(&work).expect("a plan");
-    let run = planned.begin(Box::new(Quiet), &interrupt).expect("it begins").run(&interrupt).run;
+    let run = run_of("quick", preset).expect("a plan");
     let mut model = Model::default();
     for name in CELLS {
         let Some(value) = run.metric(name).and_then(|metric| metric.value) else { continue };
@@ -64,7 +62,28 @@ fn measured(preset: &str) -> Model {
             model.gains.insert(name.to_string(), gains);
         }
     }
+    // Its file does not fit some cards.
+    let durable_run = run_of("iozone", preset);
+    for metric in durable_run.iter().flat_map(|run| &run.metrics) {
+        let durable = DURABLE.iter().find(|(end, _)| metric.name.ends_with(end));
+        if let Some(((_, name), value)) = durable.zip(metric.value) {
+            model.figures.insert((*name).to_string(), rounded(value, 4));
+        }
+    }
     model
+}
+
+fn run_of(method: &str, preset: &str) -> Option<Run> {
+    let place = tempfile::tempdir().expect("a directory");
+    let request = Request {
+        store: Some(place.path().join("runs")),
+        ..Request::on(format!("sim:{preset}?vary=0"))
+    };
+    let options = Options::default();
+    let work = Work::method(method, &options).expect("a method");
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let planned = request.plan(&work).ok()?;
+    Some(planned.begin(Box::new(Quiet), &interrupt).expect("it begins").run(&interrupt).run)
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::MetricKey;
 use workload::units::binary_tight;
-use workload::{Caching, Calls, Content, Mix, Pattern, Region, Stop, Workload};
+use workload::{Caching, Calls, Content, Mix, Pattern, Region, Workload};
 
 /// A figure of the table, in the order of its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -318,11 +318,14 @@ impl Iozone {
             (w.calls, w.depth) = (Calls::Best, self.depth);
         }
         let coverage = Some(used as f64 / region as f64);
-        w.stop = Stop { ops: Some(row.records()), coverage, ..w.stop };
+        w.stop.coverage = coverage;
         if figure.writes() {
+            // Not by operations, because flushes count among them.
             w.stop.bytes = Some(used);
             w.flush_at_end = self.flush;
             w.sync_writes = self.sync && !figure.streams();
+        } else {
+            w.stop.ops = Some(row.records());
         }
         w
     }

@@ -51,6 +51,10 @@ const GIB: f64 = (1u64 << 30) as f64;
 const METADATA_SHARE: u64 = 16;
 const METADATA_MIN: u64 = 4 << 20;
 
+/// Small durable writes that a plan counts for each file, which is opened in two stages: each leaves
+/// the place of the data, waits for a flush, and returns.
+const COMMITS_PER_FILE: u64 = 4;
+
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "stream",
@@ -362,7 +366,9 @@ pub(crate) fn recorded(
     let mut part = None;
     let bytes = script.written_max();
     let region = Region::first(script.recorded_bytes);
-    let bulk = [Bulk::new(BlockWay::Write, region, bytes).paced(take.rate)];
+    let commits = COMMITS_PER_FILE * script.recorded_bytes.div_ceil(script.file_bytes.max(1));
+    let write = Bulk::new(BlockWay::Write, region, bytes).with_commits(commits);
+    let bulk = [write.paced(take.rate)];
     let run = |session: &mut Session<'_>| record(session, script, take, &mut part);
     let recording = session.transfer(pass, &bulk, run);
     if let (Err(_), Some(part)) = (&recording, part) {

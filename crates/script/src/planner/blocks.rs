@@ -23,13 +23,22 @@ impl Planner {
     }
 
     /// Counts transfers of `bytes` in total within a region, in the current step. `bytes` may
-    /// exceed the region, which is then written or read repeatedly. They take at least `seconds_min`.
-    pub fn transfer(&mut self, way: BlockWay, region: Region, bytes: u64, seconds_min: f64) {
+    /// exceed the region, which is then written or read repeatedly. Writes include so many small
+    /// durable ones. They take at least `seconds_min`.
+    pub fn transfer(
+        &mut self,
+        way: BlockWay,
+        region: Region,
+        bytes: u64,
+        commits: u64,
+        seconds_min: f64,
+    ) {
         let least_ns = self.least_ns(bytes);
         match way {
             BlockWay::Write => {
                 self.write_through_door(region);
                 let mut expected = super::expect_fill(region, bytes, &self.info, &mut self.flash);
+                expected.seconds += expect::commits(commits, &self.info);
                 expected.seconds = expected.seconds.max(seconds_min);
                 self.add(bytes, expected, least_ns);
             }
@@ -51,7 +60,7 @@ impl Blocks for Planner {
     fn submit(&mut self, mut request: BlockRequest) -> Result<()> {
         let submitted_ns = self.now_ns;
         let bytes = request.bytes.len() as u64;
-        self.transfer(request.way, Region { start: request.offset, bytes }, bytes, 0.0);
+        self.transfer(request.way, Region { start: request.offset, bytes }, bytes, 0, 0.0);
         if request.way == BlockWay::Read {
             request.bytes.fill(0);
         }
@@ -71,7 +80,7 @@ impl Blocks for Planner {
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let bytes = buffer.len() as u64;
-        self.transfer(BlockWay::Read, Region { start: offset, bytes }, bytes, 0.0);
+        self.transfer(BlockWay::Read, Region { start: offset, bytes }, bytes, 0, 0.0);
         buffer.fill(0);
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! one at a time and in a queue, give the time of any other: an operation takes a fixed time and a
 //! time per byte.
 
-use rig::{DirectionRates, Rates, TargetInfo};
+use rig::{DirectionRates, DurableRates, Rates, TargetInfo};
 use workload::{Calls, Pacing, Workload};
 
 /// Assumed rate of an unknown link, bytes per second: SATA 6 Gb/s.
@@ -21,7 +21,7 @@ const RANDOM_SHARE: f64 = 0.1;
 const SMALL: f64 = 4096.0;
 const LARGE: f64 = 1_048_576.0;
 
-/// Duration of a durable write, seconds.
+/// Assumed duration of a durable write of an unknown drive, seconds.
 const COMMIT_SECONDS: f64 = 1e-3;
 
 /// Minimum time of an operation, seconds; one that moves nothing has no rate.
@@ -104,16 +104,29 @@ fn op_seconds(w: &Workload, target: &TargetInfo) -> f64 {
     let block = f64::from(w.blocks.max().max(1));
     let rates = rates(target);
     let sides = [(w.mix.read, &rates.read), (w.mix.write, &rates.write)];
+    let least = target.limits.least_command_ns.unwrap_or(0) as f64 / 1e9;
     let shares = f64::from(w.mix.read + w.mix.write).max(1.0);
     let usual: f64 = sides
         .into_iter()
-        .map(|(share, side)| f64::from(share) / shares * side_seconds(w, block, side))
+        .map(|(share, side)| f64::from(share) / shares * side_seconds(w, block, side, least))
         .sum();
-    let commits = match w.flush_every {
-        _ if w.mix.write == 0 => 0.0,
-        _ if w.sync_writes => COMMIT_SECONDS / f64::from(w.jobs),
-        Some(writes) => COMMIT_SECONDS / f64::from(w.jobs) / f64::from(writes.max(1)),
-        None => 0.0,
+    let writes_per_commit = match w.flush_every {
+        _ if w.mix.write == 0 => None,
+        _ if w.sync_writes => Some(1),
+        writes => writes.map(|writes| writes.max(1)),
+    };
+    let workers = f64::from(w.jobs.max(1));
+    // A known duration includes the write itself, but for what exceeds a small block.
+    let (usual, commits) = match (writes_per_commit, rates.durable) {
+        (Some(1), Some(durable)) if w.mix.read == 0 => {
+            let larger = (block - SMALL).max(0.0) / rates.write.large_single;
+            (block / rates.write.large_deep, (of_durable(&durable, w) + larger) / workers)
+        }
+        (Some(writes), durable) => {
+            let commit = durable.map_or(COMMIT_SECONDS, |durable| of_durable(&durable, w));
+            (usual, commit / workers / f64::from(writes))
+        }
+        (None, _) => (usual, 0.0),
     };
     let calls = match w.calls {
         Calls::Bytes { host_ns } => block * f64::from(host_ns) / 1e9,
@@ -130,8 +143,19 @@ fn op_seconds(w: &Workload, target: &TargetInfo) -> f64 {
     usual.max(commits).max(calls).max(paced).max(OP_SECONDS_MIN)
 }
 
-/// The same in one direction.
-fn side_seconds(w: &Workload, block: f64, rates: &DirectionRates) -> f64 {
+/// Duration of a small durable write in the order of this workload, seconds.
+fn of_durable(durable: &DurableRates, w: &Workload) -> f64 {
+    SMALL / if w.pattern.is_random() { durable.random } else { durable.sequential }
+}
+
+/// Expected duration of so many small durable writes to few places, seconds.
+pub(super) fn commits(count: u64, target: &TargetInfo) -> f64 {
+    let durable = rates(target).durable;
+    count as f64 * durable.map_or(COMMIT_SECONDS, |durable| SMALL / durable.sequential)
+}
+
+/// The same in one direction, where a command takes at least `least` seconds.
+fn side_seconds(w: &Workload, block: f64, rates: &DirectionRates, least: f64) -> f64 {
     let flying = f64::from((w.depth * w.jobs).max(1));
     let single = between(rates.small_single, rates.large_single, block);
     let deep = between(rates.small_deep, rates.large_deep, block);
@@ -141,7 +165,7 @@ fn side_seconds(w: &Workload, block: f64, rates: &DirectionRates) -> f64 {
     }
     // In order, a small block costs what a large one costs beyond its transfer.
     let transfer = block / rates.large_deep;
-    let fixed = (LARGE / rates.large_single - LARGE / rates.large_deep).max(0.0);
+    let fixed = (LARGE / rates.large_single - LARGE / rates.large_deep).max(least);
     random.min((fixed + transfer) / flying).max(transfer)
 }
 
@@ -161,7 +185,7 @@ fn rates(target: &TargetInfo) -> Rates {
         small_single: RANDOM_SHARE * link,
         small_deep: RANDOM_SHARE * link,
     };
-    target.rates.unwrap_or(Rates { read: usual, write: usual })
+    target.rates.unwrap_or(Rates { read: usual, write: usual, durable: None })
 }
 
 #[cfg(test)]
@@ -200,7 +224,7 @@ mod tests {
             small_single: read.small_single / 2.0,
             small_deep: read.small_deep / 2.0,
         };
-        TargetInfo { rates: Some(Rates { read, write }), ..target() }
+        TargetInfo { rates: Some(Rates { read, write, durable: None }), ..target() }
     }
 
     #[test]
@@ -255,6 +279,30 @@ mod tests {
         let discards = Workload { mix: Mix::DISCARD, ..timed };
         near(workload(&discards, &known()).seconds, 1.0);
         assert_eq!(workload(&discards, &known()).written_bytes, 0.0);
+    }
+
+    #[test]
+    fn known_durable_writes_take_their_time() {
+        let known = link_with_durable();
+        let durable = |pattern, block| Workload {
+            sync_writes: true,
+            ..amount(pattern, Mix::WRITE, block, 100 * u64::from(block))
+        };
+        near(seconds(&durable(Pattern::Sequential, 4096), &known), 0.2);
+        near(seconds(&durable(Pattern::Uniform, 4096), &known), 0.5);
+        // What exceeds a small block is transferred at the rate of large ones, 40 ms a MiB.
+        let larger = f64::from((512 << 10) - 4096) / LARGE * 40e-3;
+        near(seconds(&durable(Pattern::Uniform, 512 << 10), &known), 100.0 * (5e-3 + larger));
+        near(commits(3, &known), 6e-3);
+        near(commits(3, &target()), 3e-3);
+    }
+
+    /// A durable write takes 2 ms in order and 5 ms at random.
+    fn link_with_durable() -> TargetInfo {
+        let durable = DurableRates { sequential: SMALL / 2e-3, random: SMALL / 5e-3 };
+        let known = known();
+        let rates = known.rates.map(|rates| Rates { durable: Some(durable), ..rates });
+        TargetInfo { rates, ..known }
     }
 
     #[test]

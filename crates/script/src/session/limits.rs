@@ -64,12 +64,14 @@ pub struct Bulk {
     pub bytes: u64,
     /// Rate at which the requests arrive at most, bytes per second.
     pub rate: Option<f64>,
+    /// Small durable writes to few places among them.
+    pub commits: u64,
 }
 
 impl Bulk {
     /// Transfers as fast as possible.
     pub fn new(way: BlockWay, region: Region, bytes: u64) -> Bulk {
-        Bulk { way, region, bytes, rate: None }
+        Bulk { way, region, bytes, rate: None, commits: 0 }
     }
 
     /// One pass over the region.
@@ -81,6 +83,12 @@ impl Bulk {
     #[must_use]
     pub fn paced(self, rate: Option<f64>) -> Bulk {
         Bulk { rate, ..self }
+    }
+
+    /// The same with so many small durable writes.
+    #[must_use]
+    pub fn with_commits(self, commits: u64) -> Bulk {
+        Bulk { commits, ..self }
     }
 
     /// Least duration at its rate, seconds.
@@ -235,7 +243,9 @@ impl<'a> Session<'a> {
         body: impl FnOnce(&mut Session<'a>) -> Result<T>,
     ) -> Result<Option<T>> {
         if let Door::Plan(planner) = &mut self.door {
-            bulk.iter().for_each(|b| planner.transfer(b.way, b.region, b.bytes, b.seconds_min()));
+            for b in bulk {
+                planner.transfer(b.way, b.region, b.bytes, b.commits, b.seconds_min());
+            }
             return Ok(None);
         }
         let writes = bulk.iter().filter(|b| b.way == BlockWay::Write);
