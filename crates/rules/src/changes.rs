@@ -30,13 +30,15 @@ pub struct WriteBurst {
     pub depth: u32,
 }
 
-/// The bursts, cheapest first. A slow controller accepts the first block at once, hence several;
-/// all of them fit the buffer of most drives, and the first that of most cards.
+/// The bursts, cheapest first. A slow controller accepts the first block at once, hence several. The
+/// first fits the buffer of most cards; the fourth, of 256 KiB, that of small drives, and a queue keeps
+/// the commands of its blocks from being the limit; the last, in one command at a time as large as a
+/// cell's, that of most drives.
 pub const BURSTS: [WriteBurst; 5] = [
     WriteBurst { blocks: LARGER[0], count: 8, depth: 1 },
     WriteBurst { blocks: 1, count: 64, depth: 1 },
     WriteBurst { blocks: 1, count: 128, depth: DEPTH },
-    WriteBurst { blocks: 0, count: 6, depth: 8 },
+    WriteBurst { blocks: LARGER[0], count: 16, depth: DEPTH },
     WriteBurst { blocks: 0, count: 6, depth: 1 },
 ];
 

@@ -3,10 +3,11 @@
 //! The rule covers figures that no other rule explains. Writes: a burst into an idle drive reaches
 //! only its buffer. If it is faster than the sustained workload, the latter waits for flash. If
 //! sequential and random writes are as slow as the burst, the controller accepts bytes at that
-//! rate. Random reads: a queue that does not scale waits for something; if a longer queue or the
-//! same reads in order are faster, commands and link have room, and dies and channels remain, which
-//! random addresses load unevenly. So have they if the order of reads matters, writes are faster, and
-//! some reads of the queue wait far longer than others. Larger reads: what the commands and the link
+//! rate. Random reads: a queue that does not scale waits for something; if a longer queue is faster,
+//! commands and link have room, and dies and channels remain. So have they if some reads of the queue
+//! wait far longer than others, as random addresses load dies unevenly, and reads in order are faster,
+//! or just different with writes faster. Reads in order alone prove nothing: a drive that reads ahead
+//! may not look up each of them. Larger reads: what the commands and the link
 //! take together is known from small reads and the link's ceiling; flash takes the rest. At depth 1,
 //! a read exceeds a buffered write by the flash time. The rule skips guests, where a host's cache
 //! answers bursts, targets in RAM, and hard disks.
@@ -17,7 +18,7 @@ use workload::OpKind::{Read, Write};
 use workload::units::throughput;
 
 use super::Ruling;
-use super::grid::Grid;
+use super::grid::{Grid, SAME};
 use super::link::{LINK_ROOM, ceiling};
 use super::rule::{Role, Rule};
 use super::subject::{Subject, listed};
@@ -27,6 +28,11 @@ use crate::changes::{DEPTH, LARGER};
 /// Maximum ratio of burst to sustained rate that a controller explains: it was idle when the first
 /// block of the burst arrived. A faster burst avoided the limit of the sustained rate.
 const BURST_SAME: f64 = 1.3;
+
+/// Maximum ratio of burst to sustained rate of a controller's own rate: of the shortest burst, eight
+/// blocks, the first is accepted at once. Between this and [`BURST_SAME`], part of the burst may have
+/// found room in a small buffer.
+const BURST_MAX: f64 = 1.2;
 
 /// Byte rates within this share of each other count as equal.
 const ONE_RATE: f64 = 0.15;
@@ -133,8 +139,8 @@ fn bursts<'g, 'a>(grid: &'g Grid<'a>, target: &TargetInfo, large: u32) -> Vec<Bu
     let second = grid.second_block().filter(|rate| *rate <= possible);
     let in_order = |bursts| fastest(bursts).into_iter().chain(second).reduce(f64::max);
     let cells = [
-        (grid.in_order(Write, 8), in_order(&[(large, 8), (large, 1), (several, 1)])),
-        (grid.in_order(Write, 1), in_order(&[(large, 1), (several, 1)])),
+        (grid.in_order(Write, 8), in_order(&[(large, 1), (several, DEPTH), (several, 1)])),
+        (grid.in_order(Write, 1), in_order(&[(large, 1), (several, DEPTH), (several, 1)])),
         (random(DEPTH), fastest(&[(small, DEPTH), (small, 1)])),
         (random(1), fastest(&[(small, 1)])),
     ];
@@ -165,10 +171,11 @@ fn flash_writes(cells: &[Burst<'_, '_>]) -> Option<Ruling> {
 fn controller(grid: &Grid<'_>, cells: &[Burst<'_, '_>]) -> Option<Ruling> {
     let (first, burst) = *cells.first()?;
     let lasting = grid.in_order(Write, 8).filter(|deep| deep.name() == first.name())?.throughput();
-    let is_lasting_rate = |rate: f64| (rate / lasting - 1.0).abs() <= ONE_RATE;
+    // No order of writes exceeds the controller's rate.
+    let is_lasting_rate = |rate: f64| ((1.0 - ONE_RATE)..=(1.0 + SAME)).contains(&(rate / lasting));
     let random = grid.find(Write, Order::Random, 1, DEPTH)?.throughput();
     let reads = grid.in_order(Read, 8)?.throughput();
-    if burst > BURST_SAME * lasting || !is_lasting_rate(random) || reads < READS_FASTER * lasting {
+    if burst > BURST_MAX * lasting || !is_lasting_rate(random) || reads < READS_FASTER * lasting {
         return None;
     }
     let cells = cells.iter().map(|(cell, _)| *cell);
@@ -197,14 +204,17 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
     let room = |bytes: f64| bytes < LINK_ROOM * ceiling;
     let mut limited: Vec<&Subject<'_>> = Vec::new();
     let in_order = grid.rate(Read, Order::Sequential, 1, DEPTH);
-    let is_faster = deeper.max(in_order.unwrap_or(0.0)) >= FREE_MIN * deep;
+    let is_deeper_faster = deeper >= FREE_MIN * deep;
+    let is_faster_in_order = in_order.is_some_and(|rate| rate >= FREE_MIN * deep);
     let depends_on_order = in_order.is_some_and(|rate| (rate / deep - 1.0).abs() > SAME_IN_ORDER);
     let writes = grid.random(Write, 1, DEPTH).unwrap_or(0.0);
     let is_uneven = grid.find(Read, Order::Random, 1, DEPTH).is_some_and(|reads| {
         reads.median(|run| run.slow_read_ns) >= UNEVEN_MIN * reads.median(|run| run.read_ns[0])
     });
     let is_free = deep < LINEAR_MIN * f64::from(DEPTH) * single
-        && (is_faster || (depends_on_order && writes >= WRITES_MIN * deep && is_uneven))
+        && (is_deeper_faster
+            || is_uneven
+                && (is_faster_in_order || depends_on_order && writes >= WRITES_MIN * deep))
         && room(deep * small);
     let is_data = rate(0).is_some_and(|(ops, bytes)| room(bytes) && deep >= PROPORTIONAL_MIN * ops);
     // If one read waits for the other, flash takes the share that it has of a single one.
