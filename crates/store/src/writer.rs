@@ -35,8 +35,10 @@ fn boot_id() -> Option<String> {
     Some(text.trim().to_string())
 }
 
+/// Start time of a process, that of its first thread. An emulator of another processor makes up what a
+/// process reads of itself, but not of its threads.
 fn start_of(pid: i64) -> Option<i64> {
-    start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    start_in(&fs::read_to_string(format!("/proc/{pid}/task/{pid}/stat")).ok()?)
 }
 
 /// Field 22 of proc_pid_stat(5); `None` for a zombie. The second field, the name, can contain

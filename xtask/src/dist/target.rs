@@ -156,7 +156,11 @@ impl Target {
     /// Sets the flags and the linker of a cargo command.
     pub fn configure(&self, cargo: &mut Command, more_flags: &str) {
         cargo.args(["--target", self.triple]);
-        cargo.env("RUSTFLAGS", format!("{} {more_flags}", self.rustflags()).trim_end());
+        let flags = format!("{} {more_flags}", self.rustflags());
+        // Examples in the documentation are compiled by rustdoc.
+        for variable in ["RUSTFLAGS", "RUSTDOCFLAGS"] {
+            cargo.env(variable, flags.trim_end());
+        }
         if !self.is_native() {
             let name = self.triple.to_uppercase().replace('-', "_");
             cargo.env(format!("CARGO_TARGET_{name}_LINKER"), format!("{}-gcc", self.gnu));

@@ -75,11 +75,8 @@ impl Reader<'_> {
                 return self.below(&path).map(Op::MakeDirectory);
             }
             "mkdir" => return self.below(&text(words[0])).map(Op::MakeDirectory),
-            "unlink" => {
-                let path = self.below(&text(words[0]))?;
-                self.there.retain(|there| *there != path);
-                return Some(Op::Remove(path));
-            }
+            "unlink" => return self.removed(&text(words[0])),
+            "unlinkat" => return self.removed(&self.from(words[0], &text(words[1]))),
             "fsync" | "fdatasync" => {
                 let (path, _) = self.open.get(&numbered(0)?)?;
                 let path = path.clone();
@@ -135,6 +132,12 @@ impl Reader<'_> {
         }
         self.there.push(path.clone());
         Some(Op::Create(path))
+    }
+
+    fn removed(&mut self, path: &str) -> Option<Op> {
+        let path = self.below(path)?;
+        self.there.retain(|there| *there != path);
+        Some(Op::Remove(path))
     }
 
     /// A path with the directory in which it begins, a descriptor.
