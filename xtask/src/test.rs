@@ -108,6 +108,9 @@ fn elsewhere(target: &Target) -> Result<ExitCode> {
     if !ok {
         println!("{}", failures(&output).trim_end());
     }
+    if tests.passed + tests.failed == 0 {
+        bail!("no test ran; the last line of cargo: {}", output.lines().last().unwrap_or("none"));
+    }
     println!("\nslowest\n{}", parts::slowest(parts::of_cargo(&output)));
     println!("{} passed, {} failed, {} skipped", tests.passed, tests.failed, tests.skipped.len());
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
