@@ -286,9 +286,13 @@ impl Grid<'_> {
         if share <= least {
             return None;
         }
-        // The time to load a missing part of the map does not belong to the command.
-        if self.near(kind).zip(self.random(kind, 1, DEPTH)).is_some_and(|(n, d)| n >= NEAR_GAIN * d)
-        {
+        // The time to load a missing part of the map does not belong to the command. A write needs the
+        // same parts as a read, whose queue may show what another limit hides in that of writes.
+        let is_faster_near = |kind| {
+            let rates = self.near(kind).zip(self.random(kind, 1, DEPTH));
+            rates.is_some_and(|(near, random)| near >= NEAR_GAIN * random)
+        };
+        if is_faster_near(kind) || is_faster_near(Read) {
             return None;
         }
         let text = format!(

@@ -285,11 +285,18 @@ fn at_depth_1_a_third_of_a_reads_time_is_the_commands() {
 
 #[test]
 fn time_to_load_a_part_of_the_map_is_not_the_commands() {
-    let said = |nearby| {
+    let said = |(kind, nearby)| {
         let alone = [us(Write, 1, 1, 100.0), us(Write, 16, 1, 115.0)];
-        said(&[alone.to_vec(), vec![random(Write, 1, DEPTH, 100.0), near(Write, nearby)]].concat())
+        said(&[alone.to_vec(), vec![random(kind, 1, DEPTH, 100.0), near(kind, nearby)]].concat())
     };
-    let rows = [(124.0, "PER-COMMAND: rand-write-4KiB-q1 99%"), (125.0, "nothing")];
+    let command = "PER-COMMAND: rand-write-4KiB-q1 99%";
+    let rows = [
+        ((Write, 124.0), command),
+        ((Write, 125.0), "nothing"),
+        // Reads need the same parts.
+        ((Read, 124.0), command),
+        ((Read, 125.0), "nothing"),
+    ];
     table(said, rows);
 }
 
