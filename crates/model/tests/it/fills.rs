@@ -83,8 +83,8 @@ fn more_fills_are_as_intended() {
 
 fn check(fills: &[Fill]) {
     // A 32-bit system refuses drives of 2 TB.
-    let possible = fills.iter().filter(|fill| usize::BITS >= 64 || !fill.name.ends_with("-2t"));
-    for &Fill { name, first, mean: average, later } in possible {
+    let drives = fills.iter().filter(|fill| usize::BITS >= 64 || !fill.name.ends_with("-2t"));
+    for &Fill { name, first, mean: average, later } in drives {
         let mut bench = Bench::preset(name);
         let rates = bench.fill();
         let (bytes, rate) = first_phase(&rates, bench.drive.bytes());
