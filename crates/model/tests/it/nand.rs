@@ -2,8 +2,11 @@
 
 use model::DriveSpec;
 
+use crate::common::is_addressable;
+
 fn presets() -> impl Iterator<Item = DriveSpec> {
-    DriveSpec::presets().map(|name| DriveSpec::preset(name).expect("a preset is read"))
+    let names = DriveSpec::presets().filter(|name| is_addressable(name));
+    names.map(|name| DriveSpec::preset(name).expect("a preset is read"))
 }
 
 /// Program rate of a die at full density, MB/s.

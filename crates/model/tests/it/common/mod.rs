@@ -14,6 +14,11 @@ use workload::{Op, OpKind};
 pub const MB: f64 = 1e6;
 pub const GB: f64 = 1e9;
 
+/// Whether this system addresses the map of a preset: a 32-bit one refuses drives of 2 TB.
+pub fn is_addressable(preset: &str) -> bool {
+    usize::BITS >= 64 || !preset.ends_with("-2t")
+}
+
 /// A drive, its clock, and the commands in flight.
 pub struct Bench {
     pub drive: Drive,
