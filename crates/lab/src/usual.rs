@@ -2,7 +2,8 @@
 //! the medians of its class. `quick` holds its cells against them.
 //!
 //! Simulating the model beside every run would double its time, so the figures are stored: those of
-//! `quick` and the durable writes of `iozone` on every preset without variation. `tests/it/usual.rs` measures and writes them.
+//! `quick` and the durable writes of `iozone` on every preset without variation. `tests/it/usual.rs`
+//! measures and writes them.
 
 use std::collections::BTreeMap;
 

@@ -31,9 +31,8 @@ pub struct WriteBurst {
 }
 
 /// The bursts, cheapest first. A slow controller accepts the first block at once, hence several. The
-/// first fits the buffer of most cards; the fourth, of 256 KiB, that of small drives, and a queue keeps
-/// the commands of its blocks from being the limit; the last, in one command at a time as large as a
-/// cell's, that of most drives.
+/// first fits the buffer of most cards. The fourth, 256 KiB, fits that of small drives, in a queue, so
+/// that commands do not hide the rate. The last, of large blocks, fits that of most drives.
 pub const BURSTS: [WriteBurst; 5] = [
     WriteBurst { blocks: LARGER[0], count: 8, depth: 1 },
     WriteBurst { blocks: 1, count: 64, depth: 1 },

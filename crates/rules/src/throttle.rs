@@ -264,8 +264,10 @@ mod tests {
     fn a_drive_that_was_hot_before_the_load_is_not_called_cool() {
         let with_warning =
             |warn_c| with_drive(|drive| drive.health.temperature_warn_c = Some(warn_c));
-        let seen = |celsius| heat_load(&[(1e9, celsius), (1e9, celsius + 9.0)], None);
-        let judged = |warn_c, celsius| hot_at_first(&with_warning(warn_c), &seen(celsius));
+        let judged = |warn_c, celsius| {
+            let load = heat_load(&[(1e9, celsius), (1e9, celsius + 9.0)], None);
+            hot_at_first(&with_warning(warn_c), &load)
+        };
         assert_eq!(judged(80.0, 82.0).map(|ruling| ruling.answer), Some(Answer::Unknown));
         assert!(judged(80.0, 76.0).is_some() && judged(80.0, 60.0).is_none());
     }

@@ -1,6 +1,6 @@
-//! `src/usual.toml`: the figures of `quick` on every preset, and the durable writes of `iozone`. With `SSDYNO_WRITE_USUAL=1` the test
-//! measures all of them, in some minutes, and writes the file; with names of presets, separated by
-//! commas, it measures those; otherwise two.
+//! `src/usual.toml`: the figures of `quick` on every preset, and the durable writes of `iozone`. With
+//! `SSDYNO_WRITE_USUAL=1` the test measures all of them, in some minutes, and writes the file; with
+//! names of presets, separated by commas, it measures those; otherwise two.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

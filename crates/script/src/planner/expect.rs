@@ -283,26 +283,26 @@ mod tests {
 
     #[test]
     fn known_durable_writes_take_their_time() {
-        let known = link_with_durable();
-        let durable = |pattern, block| Workload {
+        let drive = drive_with_durable_writes();
+        let hundred = |pattern, block| Workload {
             sync_writes: true,
             ..amount(pattern, Mix::WRITE, block, 100 * u64::from(block))
         };
-        near(seconds(&durable(Pattern::Sequential, 4096), &known), 0.2);
-        near(seconds(&durable(Pattern::Uniform, 4096), &known), 0.5);
+        near(seconds(&hundred(Pattern::Sequential, 4096), &drive), 0.2);
+        near(seconds(&hundred(Pattern::Uniform, 4096), &drive), 0.5);
         // What exceeds a small block is transferred at the rate of large ones, 40 ms a MiB.
         let larger = f64::from((512 << 10) - 4096) / LARGE * 40e-3;
-        near(seconds(&durable(Pattern::Uniform, 512 << 10), &known), 100.0 * (5e-3 + larger));
-        near(commits(3, &known), 6e-3);
+        near(seconds(&hundred(Pattern::Uniform, 512 << 10), &drive), 100.0 * (5e-3 + larger));
+        near(commits(3, &drive), 6e-3);
         near(commits(3, &target()), 3e-3);
     }
 
     /// A durable write takes 2 ms in order and 5 ms at random.
-    fn link_with_durable() -> TargetInfo {
+    fn drive_with_durable_writes() -> TargetInfo {
         let durable = DurableRates { sequential: SMALL / 2e-3, random: SMALL / 5e-3 };
-        let known = known();
-        let rates = known.rates.map(|rates| Rates { durable: Some(durable), ..rates });
-        TargetInfo { rates, ..known }
+        let drive = known();
+        let rates = drive.rates.map(|rates| Rates { durable: Some(durable), ..rates });
+        TargetInfo { rates, ..drive }
     }
 
     #[test]
