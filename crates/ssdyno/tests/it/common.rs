@@ -279,7 +279,12 @@ pub fn send(signal: i32, pid: u32) {
 pub fn tool(name: &str, args: &[&str]) -> Result<String, String> {
     let said = Command::new(name).args(args).output().map_err(|e| format!("{name}: {e}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-    if said.status.success() { Ok(text(&said.stdout)) } else { Err(text(&said.stderr)) }
+    match (said.status.success(), text(&said.stderr)) {
+        (true, _) => Ok(text(&said.stdout)),
+        // A test that is skipped for it says why.
+        (false, silence) if silence.is_empty() => Err(format!("{name}: {}", said.status)),
+        (false, why) => Err(why),
+    }
 }
 
 /// Checks that this test runs as root.

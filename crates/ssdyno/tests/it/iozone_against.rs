@@ -221,7 +221,8 @@ fn theirs(place: &Place, iozone: &Path, line: &str) -> Said {
 
 #[test]
 fn drawn_command_lines_do_what_iozone_does() {
-    let iozone = or_skip!(tool("sh", &["-c", "command -v iozone"]));
+    let iozone = tool("sh", &["-c", "command -v iozone"]);
+    let iozone = or_skip!(iozone.map_err(|_| "iozone is not installed"));
     let asked = std::env::var("SSDYNO_IOZONE_CASES").ok().and_then(|n| n.parse().ok());
     let seed = std::env::var("SSDYNO_IOZONE_SEED").ok().and_then(|n| n.parse::<u64>().ok());
     let (cases, mut failed, mut differing) = (asked.unwrap_or(SUITE_CASES), 0, Vec::new());
