@@ -15,6 +15,9 @@ use workload::{Op, OpKind};
 const HEADER_2: &str = "fio version 2 iolog";
 pub const HEADER_3: &str = "fio version 3 iolog";
 
+/// The upper three bytes of the number with which each record of blktrace begins.
+const BLKTRACE: u32 = 0x65_6174;
+
 /// Largest operation, bytes; arbitrary, far more than any drive takes in one command.
 const OP_BYTES_MAX: u64 = 1 << 30;
 
@@ -48,6 +51,13 @@ impl Replay {
     /// Whether any clone has an operation of this kind.
     pub(crate) fn has(&self, kind: OpKind) -> bool {
         self.logs.iter().any(|log| log.count(kind) > 0)
+    }
+
+    /// The greatest common divisor of all offsets and lengths, bytes.
+    pub(crate) fn grid(&self) -> u32 {
+        let ops = self.logs.iter().flat_map(|log| &log.ops);
+        let parts = ops.flat_map(|logged| [logged.op.offset, logged.op.bytes.into()]);
+        parts.filter(|part| *part > 0).fold(0, gcd).max(1) as u32
     }
 
     /// Whether any clone changes its files.
@@ -105,6 +115,18 @@ pub(crate) struct Mapping<'a> {
 }
 
 impl IoLog {
+    /// Reads a file with a log.
+    pub(crate) fn read(bytes: &[u8]) -> Result<IoLog, String> {
+        let magic = bytes.first_chunk().map_or(0, |head| u32::from_ne_bytes(*head));
+        if [magic, magic.swap_bytes()].iter().any(|magic| magic >> 8 == BLKTRACE) {
+            return Err("is a binary trace of blktrace, which is not read; make a text of what \
+                        blkparse prints: 'fio version 2 iolog', 'DEVICE add', 'DEVICE open', then \
+                        'DEVICE read|write|trim OFFSET LENGTH' in bytes"
+                .into());
+        }
+        IoLog::parse(&String::from_utf8_lossy(bytes))
+    }
+
     /// Reads a log. An error begins with the number of the line.
     pub(crate) fn parse(text: &str) -> Result<IoLog, String> {
         let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
@@ -112,9 +134,9 @@ impl IoLog {
             Some(HEADER_2) => false,
             Some(HEADER_3) => true,
             _ => {
-                return Err("does not begin with 'fio version 2 iolog' or 'fio version 3 iolog'; \
-                             binary logs of blktrace are not read"
-                    .into());
+                return Err(
+                    "does not begin with 'fio version 2 iolog' or 'fio version 3 iolog'".into()
+                );
             }
         };
         let mut reader = Reader { has_time, ..Reader::default() };
@@ -152,12 +174,9 @@ impl IoLog {
         ops.map(|logged| u64::from(logged.op.bytes)).sum()
     }
 
-    /// The greatest common divisor of all offsets and lengths, and the greatest length, bytes.
-    pub(crate) fn sizes(&self) -> (u32, u32) {
-        let bytes = self.ops.iter().map(|logged| logged.op.bytes).filter(|bytes| *bytes > 0);
-        let parts = self.ops.iter().flat_map(|logged| [logged.op.offset, logged.op.bytes.into()]);
-        let grid = parts.filter(|part| *part > 0).fold(0, gcd);
-        (grid.max(1) as u32, bytes.max().unwrap_or(1))
+    /// The greatest length, bytes; at least 1.
+    pub(crate) fn largest(&self) -> u32 {
+        self.ops.iter().map(|logged| logged.op.bytes).fold(1, u32::max)
     }
 
     /// What it requires of each of its files. What it has written itself, it may read.
@@ -328,6 +347,10 @@ mod tests {
         ] {
             let error = IoLog::parse(&format!("fio version 2 iolog\n{lines}\n")).expect_err(lines);
             assert!(error.starts_with(why), "{lines}: {error}");
+        }
+        for version in [[7, b't', b'a', b'e'], [b'e', b'a', b't', 7]] {
+            let error = IoLog::read(&[&version[..], &[0; 44]].concat()).expect_err("binary");
+            assert!(error.starts_with("is a binary trace of blktrace"), "{error}");
         }
         assert!(IoLog::parse("0, 0, 4096\n").expect_err("old").contains("does not begin"));
         let wait = "fio version 3 iolog\n0 f add\n0 f wait 500 0\n";

@@ -191,7 +191,7 @@ fn replay(draft: &JobDraft, job: &mut Job, world: &dyn World) -> Parsed<()> {
     for path in &words.logs {
         let wrong = |why: String| format!("read_iolog={path}: {why}");
         let bytes = world.read_log(path).map_err(|error| wrong(error.to_string()))?;
-        let log = IoLog::parse(&String::from_utf8_lossy(&bytes)).map_err(wrong)?;
+        let log = IoLog::read(&bytes).map_err(wrong)?;
         logs.push(Arc::new(log.mapped(mapping)));
     }
     if logs.iter().any(|log| log.ops.is_empty()) {

@@ -201,6 +201,9 @@ impl Job {
 
     /// The greatest common divisor of all offsets and sizes.
     pub(crate) fn grid(&self) -> u32 {
+        if let Some(replay) = &self.replay {
+            return replay.grid();
+        }
         let access = &self.access;
         let sizes = access.blocks.each().map(Blocks::step).into_iter();
         let parts = sizes.chain(access.block_align.each().map(|align| *align));

@@ -15,7 +15,7 @@ use super::rates;
 use super::replay::Repetition;
 use super::rounds::{Checks, Rounds};
 use super::stream::Outline;
-use crate::{CpuPolicy, Engine, FadviseHint, Job, SyncMode, VerifyKind};
+use crate::{CpuPolicy, Engine, FadviseHint, IoLog, Job, SyncMode, VerifyKind};
 
 /// The job of a clone, which starts after the jobs numbered `after`, and the judgement that its
 /// control will fill in. `node_cpus` are the processors of the NUMA nodes named by the job.
@@ -29,7 +29,10 @@ pub(super) fn launch(
     let rules = JobRules::new(job, workload.depth);
     let judgement = rules.as_ref().map(JobRules::judgement).unwrap_or_default();
     let source: Box<dyn Source> = match &job.replay {
-        Some(replay) => Box::new(Repetition::new(replay, clone.number, outline.shift)),
+        Some(replay) => {
+            let checks = job.verify.kind != VerifyKind::None && job.verify.do_verify;
+            Box::new(Repetition::new(replay, clone.number, outline.shift, checks))
+        }
         None => Box::new(Rounds::new(outline, checks(job), job.files.unlink_each_loop)),
     };
     let launched = rig::Job {
@@ -73,7 +76,7 @@ fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
     let pattern = if job.access.rw.random() { Pattern::Uniform } else { Pattern::Sequential };
     // A range of sizes may exceed a small file, in which only the smaller ones are drawn.
     let largest = job.access.max_bs().min(region.bytes).max(job.access.min_bs()) as u32;
-    let (grid, largest) = clone.log().map_or((job.grid(), largest), |log| log.sizes());
+    let (grid, largest) = (job.grid(), clone.log().map_or(largest, IoLog::largest));
     let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
     let pacing = match &job.replay {
         Some(replay) if !replay.no_stall => Pacing::Source,
@@ -92,7 +95,7 @@ fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
         flush_at_end: clone.writes() && job.syncing.flushes_at_end(),
         caching: if job.syncing.direct { Caching::Bypass } else { Caching::Buffered },
         verify: job.verifies() && job.engine.moves_data() && !reads_of_mix_only(clone),
-        proof: proof::proof(job, job.grid()),
+        proof: proof::proof(job, grid),
         seed: clone.seed(),
         ..Workload::new(job.name.clone(), pattern, mix(clone), largest, region)
     }

@@ -3,7 +3,7 @@
 //! The rig reports options without effect, such as page cache options on a virtual drive.
 
 use super::RunError;
-use crate::{Engine, Job, Replay};
+use crate::{Engine, Job};
 
 /// Refuses a job with an option that no target supports.
 pub(super) fn unsupported(job: &Job) -> Result<(), RunError> {
@@ -68,15 +68,23 @@ const RULES: &[RefusalRule] = &[
         asked: |job| job.verifies() && !super::proof::fits(job),
     },
     RefusalRule {
-        option: "read_iolog with verify, rate, thinktime or flow",
-        why: "the log says what is done and when (replay_no_stall allows the last three)",
+        option: "read_iolog with verify_only, verify_backlog, verify_state_load or verify_policy=fsynced",
+        why: "the writes of a log are read back once, after it",
+        asked: |job| {
+            let verify = &job.verify;
+            let wants_less = verify.only || verify.state_load || verify.flushed_only;
+            job.replay.is_some() && (wants_less || verify.backlog.is_some())
+        },
+    },
+    RefusalRule {
+        option: "read_iolog with rate, thinktime or flow",
+        why: "the log says when something is done (replay_no_stall allows it)",
         asked: |job| {
             let pace = &job.pace;
             let rates = pace.rate.each().iter().any(|rate| rate.is_some())
                 || pace.rate_iops.each().iter().any(|rate| rate.is_some());
             let is_paced = rates || !pace.think.time.is_zero() || pace.flow.weight > 0;
-            let is_timed = |replay: &Replay| !replay.no_stall && is_paced;
-            job.replay.as_ref().is_some_and(|replay| job.verifies() || is_timed(replay))
+            job.replay.as_ref().is_some_and(|replay| !replay.no_stall) && is_paced
         },
     },
     RefusalRule {

@@ -2,11 +2,15 @@
 //!
 //! As in fio, an operation that is late delays those after it: there is no burst to catch up. Waits
 //! of version 2 run from the wait before, so operations with the same time do not move it.
+//!
+//! A job that verifies reads the writes of its log back at the end: of those that overlap, the last.
+//! fio reads each back and calls the content of the last one wrong.
 
 use std::sync::Arc;
 
-use workload::{BATCH_MAX, Op, Source};
+use workload::{After, BATCH_MAX, Op, OpKind, Source};
 
+use super::pieces::Pieces;
 use crate::{IoLog, Replay};
 
 /// The operations of a clone that repeats a log.
@@ -21,13 +25,25 @@ pub(super) struct Repetition {
     next: usize,
     /// The time by which the log is behind, nanoseconds.
     late_ns: u64,
+    /// The writes to be read back after the log, each with its number in it, from 1; `None` if none
+    /// is.
+    to_check: Option<Pieces>,
+    /// Whether the log is over, and its writes are read back.
+    is_checking: bool,
 }
 
 impl Repetition {
-    /// The log of clone `number`, at its start.
-    pub(super) fn new(replay: &Replay, number: u32, shift: u32) -> Repetition {
-        let time_scale = (!replay.no_stall).then_some(replay.time_scale);
-        Repetition { log: replay.log(number).clone(), shift, time_scale, next: 0, late_ns: 0 }
+    /// The log of clone `number`, at its start. `checks`: its writes are read back.
+    pub(super) fn new(replay: &Replay, number: u32, shift: u32, checks: bool) -> Repetition {
+        Repetition {
+            log: replay.log(number).clone(),
+            shift,
+            time_scale: (!replay.no_stall).then_some(replay.time_scale),
+            next: 0,
+            late_ns: 0,
+            to_check: checks.then(|| Pieces::new(true)),
+            is_checking: false,
+        }
     }
 
     /// The time at which an operation is due if none before was late, nanoseconds.
@@ -46,6 +62,11 @@ impl Repetition {
 
 impl Source for Repetition {
     fn draw(&mut self, now: u64, out: &mut Vec<Op>) {
+        if self.is_checking {
+            let checks = std::iter::from_fn(|| self.to_check.as_mut()?.pop());
+            out.extend(checks.map(|(_, check)| check).take(BATCH_MAX));
+            return;
+        }
         let due_ns = self.due_ns(self.next);
         let previous_ns = self.next.checked_sub(1).and_then(|index| self.due_ns(index));
         if let Some(due_ns) = due_ns.filter(|due_ns| Some(*due_ns) != previous_ns) {
@@ -55,6 +76,9 @@ impl Source for Repetition {
             let Some(op) = self.address(self.next) else { return };
             out.push(op);
             self.next += 1;
+            if let (Some(to_check), OpKind::Write) = (&mut self.to_check, op.kind) {
+                to_check.push(self.next as u64, op);
+            }
             if self.due_ns(self.next) != due_ns {
                 return;
             }
@@ -62,12 +86,24 @@ impl Source for Repetition {
     }
 
     fn pause_ns(&mut self, now: u64) -> u64 {
+        if self.is_checking {
+            return 0;
+        }
         let due_ns = self.due_ns(self.next).map_or(0, |due| due.saturating_add(self.late_ns));
         due_ns.saturating_sub(now)
     }
 
     fn reads_back(&self) -> bool {
         true
+    }
+
+    fn after(&mut self, issued: u64, _over: bool) -> After {
+        match &mut self.to_check {
+            Some(to_check) if !self.is_checking => to_check.retain_issued(issued),
+            _ => return After::End,
+        }
+        self.is_checking = true;
+        After::Check { last: true }
     }
 }
 
@@ -77,7 +113,7 @@ mod tests {
 
     /// Times and operations of a run in which each operation takes `service_ns`.
     fn repeated(words: &Replay, service_ns: u64) -> Vec<(u64, Op)> {
-        let mut source = Repetition::new(words, 0, 20);
+        let mut source = Repetition::new(words, 0, 20, false);
         let (mut now, mut issued) = (0, Vec::new());
         loop {
             let pause_ns = source.pause_ns(now);
@@ -118,6 +154,23 @@ mod tests {
         assert_eq!(times(&words, 10), [500, 510, 1500, 4500]);
         words.no_stall = true;
         assert_eq!(times(&words, 10), [0, 10, 20, 30]);
+    }
+
+    #[test]
+    fn the_last_of_overlapping_writes_is_read_back_if_it_was_issued() {
+        let text = "fio version 2 iolog\nf add\nf write 4096 512\nf write 0 1024\nf read 0 512\n\
+                    f write 512 512\nf write 8192 512\n";
+        let mut source = Repetition::new(&replay(text), 0, 20, true);
+        let mut batch = Vec::new();
+        source.draw(0, &mut batch);
+        assert_eq!(batch.len(), 5);
+        // The last one was not.
+        assert_eq!(source.after(4, true), After::Check { last: true });
+        batch.clear();
+        source.draw(0, &mut batch);
+        let checks: Vec<_> = batch.iter().map(|op| (op.kind, op.offset)).collect();
+        assert_eq!(checks, [(OpKind::Read, 512), (OpKind::Read, 4096)]);
+        assert_eq!(source.after(6, false), After::End);
     }
 
     #[test]

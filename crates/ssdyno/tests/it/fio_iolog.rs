@@ -110,6 +110,68 @@ fn a_drawn_log_is_repeated_as_by_fio() {
     }
 }
 
+/// fio 3.33 reads every write back, in a synchronous engine only, and calls one that another overlaps
+/// wrong; these logs write each place once.
+#[test]
+fn what_a_log_writes_is_read_back_as_by_fio() {
+    if !is_installed() {
+        return;
+    }
+    for seed in 0..4 {
+        let mut random = Random::new(seed);
+        let mut text = "fio version 2 iolog\n".to_string();
+        for action in ["add", "open"] {
+            ["a", "b"].iter().for_each(|file| text += &format!("{file} {action}\n"));
+        }
+        let mut offset = 0;
+        for _ in 0..2 + random.below(30) {
+            let (file, bytes) = (["a", "b"][random.below(2)], 512 << random.below(4));
+            text += &format!("{file} write {offset} {bytes}\n");
+            offset += bytes + 512 * random.below(3);
+            if random.below(4) == 0 {
+                text += &format!("{file} read {} 512\n", 512 * random.below(8));
+            }
+        }
+        let pattern = ["--verify=pattern", "--verify_pattern=0x5a", "--bs=512"];
+        let words = ["--name=j", "--read_iolog=log", "--output-format=json", "--ioengine=psync"];
+        let repeated = ["fio", "ssdyno"].map(|program| {
+            let place = Place::new();
+            fs::write(place.work().join("log"), &text).expect("a log");
+            ["a", "b"].iter().for_each(|file| {
+                fs::write(place.work().join(file), vec![1; 512 << 10]).expect("a file");
+            });
+            let said = run(&place, program, &[&words[..], &pattern].concat()).good();
+            let files = ["a", "b"].map(|file| fs::read(place.work().join(file)).expect("a file"));
+            (counts(&said.json()), files)
+        });
+        assert_eq!(repeated[0].0, repeated[1].0, "seed {seed}\n{text}");
+        assert!(repeated[0].1 == repeated[1].1, "seed {seed}: content\n{text}");
+    }
+}
+
+#[test]
+fn overlapping_writes_of_a_log_are_right_and_a_damaged_one_is_seen() {
+    let place = Place::new();
+    let log = "fio version 2 iolog\nf add\nf open\nf write 0 8192\nf write 4096 4096\n\
+               f write 16384 4096\n";
+    fs::write(place.work().join("log"), log).expect("a log");
+    let words = ["--name=j", "--read_iolog=log", "--verify=crc32c", "--output-format=json"];
+    let record = run(&place, "ssdyno", &words).good().json();
+    // Of the two that overlap, the last.
+    assert_eq!(record.pointer("/jobs/0/read/total_ios"), Some(&Value::from(2)));
+    assert_eq!(record.pointer("/jobs/0/write/total_ios"), Some(&Value::from(3)));
+    // A log of reads checks what was written before.
+    let reads = "fio version 2 iolog\nf add\nf open\nf read 4096 4096\nf read 16384 4096\n";
+    fs::write(place.work().join("log"), reads).expect("a log");
+    run(&place, "ssdyno", &words).good();
+    let mut content = fs::read(place.work().join("f")).expect("a file");
+    content[16400] ^= 1;
+    fs::write(place.work().join("f"), content).expect("a file");
+    assert_ne!(run(&place, "ssdyno", &words).code, 0);
+    let said = run(&place, "ssdyno", &[&words[..], &["--verify_backlog=2"]].concat());
+    assert!(said.code != 0 && said.err.contains("read back once"), "{said:?}");
+}
+
 #[test]
 fn each_repeats_what_the_other_wrote() {
     if !is_installed() {
@@ -160,6 +222,9 @@ fn a_log_that_cannot_be_repeated_is_refused_before_anything_is_touched() {
         assert!(said.code != 0 && said.err.contains(words), "{said:?}");
         assert!(!place.work().join("f").exists());
     }
+    fs::write(place.work().join("log"), b"\x07tae\0\0\0\0").expect("a log");
+    let said = place.ssdyno(&["fio", "--name=j", "--read_iolog=log"]);
+    assert!(said.code != 0 && said.err.contains("is a binary trace of blktrace"), "{said:?}");
     fs::write(place.work().join("log"), format!("{head}f write 0 4096\n")).expect("a log");
     fs::write(place.work().join("f"), vec![7; 8192]).expect("a file");
     let said = place.ssdyno(&["fio", "--name=j", "--read_iolog=log"]);
