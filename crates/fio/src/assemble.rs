@@ -24,6 +24,8 @@ pub(crate) struct Assembled {
     pub jobs: Vec<Job>,
     /// The options of global sections, as given.
     pub global_options: Vec<(String, String)>,
+    /// The thresholds of steady states, in fio's words.
+    pub thresholds: Vec<String>,
 }
 
 /// Builds the jobs of these sections.
@@ -40,6 +42,7 @@ pub(crate) fn jobs(
         global: JobDraft::default(),
         global_options: Vec::new(),
         jobs: Vec::new(),
+        thresholds: Vec::new(),
         group: 0,
     };
     for section in sections {
@@ -48,7 +51,8 @@ pub(crate) fn jobs(
     // As in fio, the option of one job applies to all.
     let exitall = builder.jobs.iter().any(|job| job.schedule.exitall);
     builder.jobs.iter_mut().for_each(|job| job.schedule.exitall = exitall);
-    Ok(Assembled { jobs: builder.jobs, global_options: builder.global_options })
+    let Builder { jobs, global_options, thresholds, .. } = builder;
+    Ok(Assembled { jobs, global_options, thresholds })
 }
 
 struct Builder<'a> {
@@ -58,6 +62,7 @@ struct Builder<'a> {
     global: JobDraft,
     global_options: Vec<(String, String)>,
     jobs: Vec<Job>,
+    thresholds: Vec<String>,
     group: u32,
 }
 
@@ -118,6 +123,9 @@ impl Builder<'_> {
                     self.note(&given.place, format!("{}: {text}", given.name));
                 }
                 result?;
+                if entry.name == "steadystate" {
+                    self.thresholds.push(draft.steady.threshold_in_fios_words());
+                }
             }
         }
         // Nor does fio list an option without a value.

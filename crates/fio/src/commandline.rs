@@ -10,7 +10,7 @@ use super::assemble::{Assembled, AssemblyRules, COMMAND_LINE, known};
 use super::options::{self, Standing};
 use super::section::{Given, Section};
 use super::switches::{self, Settings, Switch, Takes};
-use super::{CommandLine, FioError, Note, Plan, World, assemble, help, jobfile};
+use super::{CommandLine, FioError, Note, Plan, World, assemble, help, jobfile, output};
 
 /// Maximum number of words; arbitrary, more than a shell passes on.
 const WORDS_MAX: usize = 1 << 20;
@@ -45,19 +45,22 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<CommandLine, FioErro
     }
     let rules =
         AssemblyRules { warn_unsupported: settings.warn_unsupported, readonly: settings.readonly };
-    let Assembled { jobs, global_options } = assemble::jobs(&sections, rules, world, &mut notes)?;
+    let Assembled { jobs, global_options, thresholds } =
+        assemble::jobs(&sections, rules, world, &mut notes)?;
     if let (Some(note), true) = (notes.first(), settings.warnings_fatal) {
         let error = FioError::new(&note.place, &note.text);
         return Err(error.advise("omit --warnings-fatal to continue anyway"));
     }
+    let mut plan = Plan { globals: settings.globals, jobs, global_options, notes };
+    plan.globals.debug.thresholds = thresholds;
     if settings.parse_only {
-        return Ok(CommandLine::Answer(String::new()));
+        return Ok(CommandLine::Answer(output::debug(&plan)));
     }
-    if jobs.is_empty() {
+    if plan.jobs.is_empty() {
         let advice = "a job starts with --name=NAME, or with [NAME] in a job file";
         return Err(wrong("there is no job").advise(advice));
     }
-    Ok(CommandLine::Run(Box::new(Plan { globals: settings.globals, jobs, global_options, notes })))
+    Ok(CommandLine::Run(Box::new(plan)))
 }
 
 fn option_names() -> impl Iterator<Item = &'static str> {
@@ -135,7 +138,24 @@ impl<'a> CommandLineReader<'a> {
         }
     }
 
+    /// Whether fio takes a word like `-end-fsync=1` for `-e` (`--eta`), of which an unknown value changes
+    /// nothing; leaves a note. Other unknown names stay errors, here as elsewhere.
+    fn is_eta(&mut self, word: &str) -> bool {
+        let name = word[1..].split('=').next().unwrap_or_default();
+        let meant = name.replace('-', "_");
+        let is_eta = name.starts_with('e') && meant != name && known(&meant).is_some();
+        if is_eta {
+            let text = format!("as in fio, {word} is -e (--eta) and changes nothing");
+            let text = format!("{text}; --{meant}, if you meant that");
+            self.notes.push(Note::new(COMMAND_LINE, text));
+        }
+        is_eta
+    }
+
     fn dashed(&mut self, word: &str) -> Result<(), FioError> {
+        if self.is_eta(word.trim()) {
+            return Ok(());
+        }
         let body = word.trim_start();
         let body = body.strip_prefix("--").or_else(|| body.strip_prefix('-')).unwrap_or(body);
         let (name, value) = match body.split_once('=') {

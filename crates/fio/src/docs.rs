@@ -23,7 +23,7 @@ fio's options alone never allow a run to write to a device or to another program
 | `--destroy=SERIAL` | allows a device to be overwritten, named by its serial number, or a file, named by its size in bytes |
 | `--overwrite-files` | allows every regular file that another program laid out (`dd`, bench-fio, ezfio) to be overwritten, never a device; `SSDYNO_OVERWRITE=DIR` in the environment allows it for those below a directory |
 | `--no-iommu` | takes a `pci:` drive from the kernel although no IOMMU protects other memory from it (docs/safety.md) |
-| `--as-is` | for scripts: the version in the text is fio's, and the remarks on the figures, which otherwise follow on stderr, are left out; buffers are in pages of the usual size rather than in huge ones, submission is timed apart, and jobs that verify leave fio's state files. `SSDYNO_AS_IS=1` does the same, and so does running `ssdyno` through a link named `fio`. The record has everything (`ssdyno show`) |
+| `--as-is` | for scripts: the version in the text is fio's, and the remarks on the figures, which otherwise follow on stderr, are left out; buffers are in pages of the usual size rather than in huge ones, submission is timed apart, jobs that verify leave fio's state files, writes that `verify_only` leaves out count in the results, and seeds of jobs with `randrepeat=0` differ between runs. `SSDYNO_AS_IS=1` does the same, and so does running `ssdyno` through a link named `fio`. The record has everything (`ssdyno show`) |
 | `--store=FILE` | the store for the record |
 | `--prom=DIR` | also write the metrics to a textfile of node_exporter in a directory |
 | `--title=TEXT` | a title for the record |

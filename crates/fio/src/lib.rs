@@ -41,5 +41,5 @@ pub use error::FioError;
 pub use examples::{EXAMPLES, EXAMPLES_REFUSED};
 pub use iolog::{HEADER_3, IoLog, LoggedOp, Replay};
 pub use job::*;
-pub use plan::{CommandLine, Eta, Globals, IdleProfile, Note, OutputFormat, Plan};
+pub use plan::{CommandLine, Debug, Eta, Globals, IdleProfile, Note, OutputFormat, Plan};
 pub use world::{Here, World};

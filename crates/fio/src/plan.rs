@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::line;
-use super::{Engine, FioError, Job};
+use super::{Engine, FioError, Job, VerifyKind};
 
 /// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandLine {
     /// Run this.
     Run(Box<Plan>),
-    /// Print this (`--help`, `--cmdhelp`, `--version`, `--showcmd`); empty for `--parse-only`.
+    /// Print this (`--help`, `--cmdhelp`, `--version`, `--showcmd`); for `--parse-only`, what `--debug` shows.
     Answer(String),
     /// Print this compressed log (`--inflate-log`).
     Inflate(String),
@@ -34,6 +34,20 @@ impl Plan {
     /// The directory of the files that jobs write besides their own: logs, states, dumps.
     pub fn aux_directory(&self) -> &Path {
         self.globals.aux_path.as_deref().map_or(Path::new("."), Path::new)
+    }
+
+    /// Draws the seeds of jobs with `randrepeat=0` from `entropy`, as fio does from the system's
+    /// randomness. Those of jobs that verify stay, so that a later job knows what they wrote, and so
+    /// do those on virtual drives, of which a run repeats.
+    pub fn draw_seeds(&mut self, entropy: u64) {
+        for (number, job) in (1..).zip(&mut self.jobs) {
+            let access = &mut job.access;
+            let is_drawn = !access.passes_repeat && access.randseed.is_none();
+            let is_virtual = job.files.drives().any(|drive| drive.is_some());
+            if is_drawn && job.verify.kind == VerifyKind::None && !is_virtual {
+                access.randseed = Some(entropy.wrapping_mul(number));
+            }
+        }
     }
 
     /// The drive of all files, if they name one that is not a local file or device: `sim:NAME`,
@@ -107,6 +121,24 @@ pub struct Globals {
     pub idle_profile: Option<IdleProfile>,
     /// Whether it stands in for fio in a script: no line of the text is ssdyno's own.
     pub as_is: bool,
+    /// What `--debug=` shows.
+    pub debug: Debug,
+}
+
+/// What `--debug=` shows before the other text. Of fio's internals, only what scripts look for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Debug {
+    /// The words given.
+    pub topics: Vec<String>,
+    /// The thresholds of steady states, in fio's words, one a line.
+    pub thresholds: Vec<String>,
+}
+
+impl Debug {
+    /// Whether a topic was asked for.
+    pub(crate) fn shows(&self, topic: &str) -> bool {
+        self.topics.iter().any(|other| other == topic || other == "all")
+    }
 }
 
 impl Default for Globals {
@@ -122,6 +154,7 @@ impl Default for Globals {
             bandwidth_log: false,
             idle_profile: None,
             as_is: false,
+            debug: Debug::default(),
         }
     }
 }

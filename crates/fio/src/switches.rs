@@ -147,7 +147,10 @@ pub(crate) const SWITCHES: &[Switch] = &[
     })
     .says("from the kernel's counters, without fio's unit of work, as nothing else runs beside the jobs"),
     idle("eta-interval", Takes::Value, "the ETA line is updated when there is something new"),
-    idle("debug", Takes::Value, "it shows fio's internals"),
+    supported("debug", Takes::Value, |s, v| put(&mut s.globals.debug.topics, topics(v)?)).says(
+        "`random` shows the seeds of jobs, `parse` the thresholds of steady states, other words \
+         nothing: they are about fio's internals",
+    ),
     idle("max-jobs", Takes::Value, "it has no effect in fio"),
     idle("alloc-size", Takes::Value, "memory is allocated as needed"),
     refused("latency-log", Takes::Value, "removed from fio; use the job option write_lat_log="),
@@ -195,6 +198,39 @@ fn formats(text: &str) -> Parsed<Vec<OutputFormat>> {
         }
     }
     Ok(formats)
+}
+
+/// The words of `--debug`, each of which may name a job after a colon.
+fn topics(text: &str) -> Parsed<Vec<String>> {
+    const TOPICS: [&str; 20] = [
+        "process",
+        "file",
+        "io",
+        "mem",
+        "blktrace",
+        "verify",
+        "random",
+        "parse",
+        "diskutil",
+        "job",
+        "mutex",
+        "profile",
+        "time",
+        "net",
+        "rate",
+        "compress",
+        "steadystate",
+        "helperthread",
+        "zbd",
+        "sprandom",
+    ];
+    let words = text.split(',').map(|word| word.split(':').next().unwrap_or_default().trim());
+    let topics = words.map(|word| match word {
+        "all" => Ok(word.to_string()),
+        _ if TOPICS.contains(&word) => Ok(word.to_string()),
+        _ => Err(format!("'{word}' is not one of {}, all", TOPICS.join(", "))),
+    });
+    topics.collect()
 }
 
 fn some_time(text: &str) -> Parsed<Duration> {

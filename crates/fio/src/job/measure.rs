@@ -175,6 +175,24 @@ pub struct Steady {
     pub interval: Duration,
 }
 
+impl Steady {
+    /// The number of checks in `ss_dur`, at least 2.
+    pub(crate) fn windows(&self) -> usize {
+        (self.duration.as_micros() / self.interval.as_micros().max(1)) as usize
+    }
+
+    /// The threshold as fio's `--debug=parse` says it.
+    pub(crate) fn threshold_in_fios_words(&self) -> String {
+        let (name, value) = match (self.limit, self.criterion) {
+            (Threshold::Percent(percent), _) => ("", format!("{percent:.6}%")),
+            (Threshold::Absolute(limit), Criterion::Iops) => ("IOPS ", format!("{limit:.6}")),
+            (Threshold::Absolute(limit), Criterion::Bandwidth) => ("BW ", format!("{limit:.0}")),
+            (Threshold::Absolute(ns), Criterion::Latency) => ("latency ", format!("{ns:.0} nsec")),
+        };
+        format!("set steady state {name}threshold to {value}")
+    }
+}
+
 /// The quantity that must be steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Criterion {

@@ -48,9 +48,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     })
     .says("offsets have the same distribution as fio's, not the same order"),
     supported("random_distribution", &[], distribution),
-    supported("randrepeat", &[], |d, v| put(&mut d.job.access.passes_repeat, v.flag()?))
-        .says("decides for passes of one run, unless `randseed` is given; runs always repeat"),
-    supported("allrandrepeat", &[], |_, v| v.flag().map(drop)).says("runs always repeat"),
+    supported("randrepeat", &["allrandrepeat"], |d, v| {
+        put(&mut d.job.access.passes_repeat, v.flag()?)
+    })
+    .says(
+        "decides for passes of one run, unless `randseed` is given; with `--as-is` also for runs \
+         without `verify` on real drives, which otherwise always repeat",
+    ),
     supported("randseed", &[], |d, v| put(&mut d.job.access.randseed, Some(v.bytes()?))),
     supported("zonemode", &[], |d, v| {
         let zbd = "zbd: zoned block devices are not supported";

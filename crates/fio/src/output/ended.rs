@@ -156,7 +156,11 @@ fn steady_block(seen: &SteadySeen) -> Tree {
         Threshold::Percent(limit) | Threshold::Absolute(limit) => limit,
     };
     let (slope, percent) = (if seen.asked.slope { "_slope" } else { "" }, percent_sign(seen));
-    let values = |of: fn(&Window) -> u64| Tree::list(seen.windows.iter().map(of));
+    // As in fio, windows that did not come are zero.
+    let values = |of: fn(&Window) -> u64| {
+        let seen_windows = seen.windows.iter().map(of).chain(std::iter::repeat(0));
+        Tree::list(seen_windows.take(seen.asked.windows()))
+    };
     let mut data =
         vec![("bw_mean", seen.mean(|w| w.bw).into()), ("iops_mean", seen.mean(|w| w.iops).into())];
     if seen.asked.criterion == Criterion::Latency {

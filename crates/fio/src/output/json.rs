@@ -182,13 +182,14 @@ fn thin_percentiles(
 /// The directions: separate, combined or both, as requested by the job. As in fio, the flushes
 /// belong to separate directions.
 fn sides(shown: &Shown<'_>, bins: bool) -> Fields {
-    let mixed = || ("mixed", side(shown, shown.mixed(), bins));
+    let mixed = || ("mixed", side(shown, shown.mixed(), &KindStats::default(), bins));
     let unified = shown.job.reporting.unified;
     if unified == UnifiedRw::Mixed {
         return vec![mixed()];
     }
     let kinds = [("read", OpKind::Read), ("write", OpKind::Write), ("trim", OpKind::Discard)];
-    let mut fields = kinds.map(|(name, kind)| (name, side(shown, shown.side(kind), bins))).to_vec();
+    let side_of = |kind| side(shown, shown.side(kind), &shown.left_out(kind), bins);
+    let mut fields = kinds.map(|(name, kind)| (name, side_of(kind))).to_vec();
     let flushes = shown.flushes();
     let flush_latency = latency::fields(flushes.map(|f| &f.service), any_percentiles(shown), bins);
     let sync_fields =
@@ -198,10 +199,15 @@ fn sides(shown: &Shown<'_>, bins: bool) -> Fields {
     fields
 }
 
-fn side(shown: &Shown<'_>, side: Option<ReportedSide<'_>>, bins: bool) -> Tree {
+/// A direction; `unmeasured` is what counts in it if nothing was measured.
+fn side(
+    shown: &Shown<'_>,
+    side: Option<ReportedSide<'_>>,
+    unmeasured: &KindStats,
+    bins: bool,
+) -> Tree {
     let reporting = &shown.last_job().reporting;
-    let no_stats = KindStats::default();
-    let stats = side.as_ref().map_or(&no_stats, |side| side.stats);
+    let stats = side.as_ref().map_or(unmeasured, |side| side.stats);
     let bytes_per_s = side.as_ref().map_or(0.0, ReportedSide::bytes_per_s);
     let [submission, completion, total] = latency::named(stats, reporting).map(|latency| {
         let percentiles = latency.has_percentiles.then_some(&reporting.percentiles[..]);

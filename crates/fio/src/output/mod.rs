@@ -4,6 +4,7 @@
 //! differences: latency includes the call that submits an operation (fio excludes it from `clat`),
 //! and findings about the numbers are remarks for stderr.
 
+mod debug;
 mod dumps;
 mod ended;
 mod histograms;
@@ -22,6 +23,7 @@ mod states;
 mod terse;
 mod tree;
 
+pub use debug::debug;
 pub use dumps::write_dumps;
 pub use iologs::{iolog_paths, write_iologs};
 pub use json::{job_options, json};
@@ -62,7 +64,8 @@ pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
             None => groups.push(vec![run]),
         }
     }
-    groups.into_iter().map(Shown::new).collect()
+    let as_is = ran.plan.globals.as_is;
+    groups.into_iter().map(|runs| Shown::new(runs).counting_left_out(as_is)).collect()
 }
 
 /// Calls `print` with the results as shown. As in fio, one without counts stands for all if

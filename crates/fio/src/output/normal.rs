@@ -298,8 +298,10 @@ fn machine(text: &mut String, shown: &Shown<'_>) {
         share_list(batches, shown.shares(|r| r.did.returned))
     );
     let [reads, writes, trims, flushes] =
-        [OpKind::Read, OpKind::Write, OpKind::Discard, OpKind::Flush]
-            .map(|kind| shown.kinds[kind as usize].as_ref().map_or(0, |stats| stats.ops));
+        [OpKind::Read, OpKind::Write, OpKind::Discard, OpKind::Flush].map(|kind| {
+            let measured = shown.kinds[kind as usize].as_ref().map_or(0, |stats| stats.ops);
+            measured + shown.left_out(kind).ops
+        });
     let _ = writeln!(
         text,
         "     issued rwts: total={reads},{writes},{trims},{flushes} short=0,0,0,0 dropped=0,0,0,0",

@@ -16,6 +16,8 @@ pub(crate) struct Shown<'r> {
     pub kinds: [Option<KindStats>; 4],
     /// All directions combined, if reported that way.
     mixed: Option<KindStats>,
+    /// Whether the writes that `verify_only` leaves out count, as in fio, beside what was measured.
+    counts_left_out: bool,
 }
 
 /// The figures of one direction, or of all combined.
@@ -77,7 +79,12 @@ impl<'r> Shown<'r> {
             UnifiedRw::None => None,
             UnifiedRw::Mixed | UnifiedRw::Both => did.into_iter().flatten().cloned().reduce(sum),
         };
-        Shown { job, runs, kinds, mixed }
+        Shown { job, runs, kinds, mixed, counts_left_out: false }
+    }
+
+    /// The same result, in which the writes that `verify_only` leaves out count or not.
+    pub(super) fn counting_left_out(self, counts_left_out: bool) -> Shown<'r> {
+        Shown { counts_left_out, ..self }
     }
 
     /// The job of the last clone, whose options apply to the whole result in some fields of fio.
@@ -147,6 +154,19 @@ impl<'r> Shown<'r> {
     /// Flushes that were issued between operations.
     pub(crate) fn flushes(&self) -> Option<&KindStats> {
         self.kinds[OpKind::Flush as usize].as_ref()
+    }
+
+    /// What counts in a direction without having been issued: as many writes as were read instead.
+    pub(super) fn left_out(&self, kind: OpKind) -> KindStats {
+        let runs = self.runs.iter().filter(|run| {
+            kind == OpKind::Write && run.job.verify.only && run.job.access.rw.writes()
+        });
+        let mut left_out = KindStats::default();
+        let reads = runs.filter_map(|run| run.did.seen.kinds[OpKind::Read as usize].as_ref());
+        for read in reads.filter(|_| self.counts_left_out) {
+            (left_out.ops, left_out.bytes) = (left_out.ops + read.ops, left_out.bytes + read.bytes);
+        }
+        left_out
     }
 
     /// The sum of a quantity over the clones.

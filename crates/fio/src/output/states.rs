@@ -8,13 +8,14 @@ use workload::OpKind;
 use crate::run::{JobRun, Ran, VerifyState, state_path};
 use crate::{Job, VerifyKind};
 
-/// Writes the state of each clone that requests it, and returns the names of those whose state is not
-/// known: the number of a write that failed, or that precedes the measured time, is nowhere.
+/// Writes the state of each clone that requests it, and returns the names of those that request it
+/// by an option and whose state is not known: the number of a write that failed, or that precedes the
+/// measured time, is nowhere.
 pub fn write_states(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<String>> {
     let mut unknown = Vec::new();
     for run in ran.jobs.iter().filter(|run| is_saved(run.job, ran.plan.globals.as_is)) {
         let Some(writes) = writes(run) else {
-            unknown.push(run.job.name.clone());
+            unknown.extend(run.job.verify.state_save.map(|_| run.job.name.clone()));
             continue;
         };
         let state = VerifyState::complete(writes);

@@ -58,7 +58,7 @@ impl SteadySeen {
 
     /// Adds a window, and judges the last `ss_dur` if there are enough.
     fn add(&mut self, window: Window) {
-        let count = (self.asked.duration.as_micros() / self.asked.interval.as_micros()) as usize;
+        let count = self.asked.windows();
         if self.windows.len() == count {
             self.windows.remove(0);
         }

@@ -287,6 +287,17 @@ fn globals_before_the_first_name_and_separate_values() {
 }
 
 #[test]
+fn a_hyphen_in_the_name_of_an_option_is_eta_in_fio_and_noted() {
+    let plan = plan(&["-end-fsync=1", "--name=x", "--rw=write", "--size=1m"]);
+    assert!(!plan.jobs[0].syncing.end_fsync);
+    assert!(plan.notes[0].text.contains("changes nothing; --end_fsync"), "{:?}", plan.notes);
+    for word in ["--end-fsync=1", "-enginne=sync", "-gtod-reduce=1"] {
+        let error = refusal(&[word, "--name=x", "--size=1m"]);
+        assert!(error.what.contains("not an option of fio"), "{error}");
+    }
+}
+
+#[test]
 fn names_can_be_abbreviated_if_unambiguous() {
     assert_eq!(
         job(&["--size=1m", "--iodepth_batch_complete_ma=4", "--iodepth=8"]).queue.complete_max,

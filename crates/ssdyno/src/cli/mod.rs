@@ -32,7 +32,9 @@ pub use self::prepare::{DriverArgs, EraseArgs, PrepareArgs};
 pub use self::records::{CompareArgs, ExportArgs, ExportFormat, RmArgs, RunsArgs, ShowArgs};
 pub use self::recover::RecoverArgs;
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RESUME, RunArgs};
-pub use self::target::{LabelArgs, MeasureArgs, OutputArgs, StoreArgs, TargetArgs, parse_switch};
+pub use self::target::{
+    LabelArgs, MeasureArgs, OutputArgs, StoreArgs, TargetArgs, drawn_seed, parse_switch,
+};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

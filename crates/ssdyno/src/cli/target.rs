@@ -94,7 +94,7 @@ pub struct BorrowArgs {
 
 /// A seed from the standard library's randomness, in the range that every JSON parser represents
 /// exactly. It is drawn once per process, so that one `--seed` repeats all of its runs.
-fn drawn() -> u64 {
+pub fn drawn_seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| RandomState::new().build_hasher().finish() >> 11)
 }
@@ -135,7 +135,7 @@ pub fn parse_switch(text: &str) -> Result<bool, String> {
 impl InstrumentArgs {
     /// The seed of this session: given, or drawn once for the process.
     pub fn session_seed(&self) -> u64 {
-        self.seed.unwrap_or_else(drawn)
+        self.seed.unwrap_or_else(drawn_seed)
     }
 
     /// The seed for content that a later run must know in order to verify it.

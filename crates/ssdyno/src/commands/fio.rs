@@ -77,6 +77,9 @@ pub fn run(args: &FioArgs) -> Result {
         }
         CommandLine::Run(mut plan) => {
             plan.globals.as_is = own_options.as_is;
+            if own_options.as_is {
+                plan.draw_seeds(cli::drawn_seed());
+            }
             execute(&own_options, &plan)
         }
     }
@@ -162,6 +165,9 @@ fn execute(own_options: &OwnOptions, plan: &Plan) -> Result {
         return Ok(ExitCode::SUCCESS);
     }
     check_outputs(plan)?;
+    if plan.globals.output.is_none() {
+        present::print(&output::debug(plan))?;
+    }
     if is_announced {
         present::print(&output::announce(plan))?;
     }
@@ -316,6 +322,7 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, before: &str, number: Option<i64>) 
     let (mut text, mut remarks) = (String::new(), String::new());
     let is_for_people = globals.formats.contains(&OutputFormat::Normal);
     if globals.output.is_some() {
+        text += &output::debug(plan);
         if is_for_people {
             text += &output::announce(plan);
         }

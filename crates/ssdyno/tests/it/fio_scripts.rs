@@ -43,7 +43,15 @@ fn a_later_job_checks_what_was_written_and_no_more() {
     // As in fio, verify_only counts the writes that it leaves out.
     let checks = [&job[..], &["--rw=randwrite", "--number_ios=20", "--verify_only"]].concat();
     fs::write(&state, "another").expect("written");
-    fio(&place, &checks).good();
+    let checks = [&checks[..], &["--output-format=json"]].concat();
+    let record = fio(&place, &checks).good().json();
+    for (direction, rate_is_zero) in [("read", false), ("write", true)] {
+        let side = &record["jobs"][0][direction];
+        assert_eq!((&side["total_ios"], &side["io_bytes"]), (&20.into(), &81920.into()));
+        assert_eq!(side["bw"] == 0, rate_is_zero, "{side}");
+    }
+    let own = place.ssdyno(&[&["fio"], &checks[..]].concat()).good().json();
+    assert_eq!(own["jobs"][0]["write"]["total_ios"], 0, "nothing was written");
     let bytes = fs::read(&state).expect("read");
     assert_eq!((bytes.len(), u64::from_le_bytes(bytes[32..40].try_into().expect("8"))), (176, 20));
     fs::remove_file(&state).expect("removed");
@@ -138,5 +146,25 @@ fn names_are_created_asked_about_and_removed() {
         let entries = fs::read_dir(place.work()).expect("listed").map(|entry| entry.expect("one"));
         let names = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("a.0."));
         assert_eq!(names.count(), left, "{engine}");
+    }
+}
+
+#[test]
+fn seeds_differ_between_runs_only_where_a_script_asks_for_it() {
+    let place = Place::new();
+    let seeds = |own: &[&str], words: &[&str]| {
+        let job = ["--debug=random", "--name=a", "--ioengine=null", "--size=64k", "--rw=randread"];
+        let said = place.ssdyno(&[&["fio"], own, &job, words].concat()).good();
+        assert!(said.out.starts_with("fio: set debug option random\nrandom "), "{said:?}");
+        let line = said.out.lines().find(|line| line.contains("rand_seeds[0]=")).expect("a seed");
+        line.rsplit('=').next().expect("a number").parse::<u64>().expect("a number")
+    };
+    for (own, words, differ) in [
+        (&["--as-is"][..], &["--randrepeat=0"][..], true),
+        (&["--as-is"], &["--randrepeat=0", "--randseed=5"], false),
+        (&["--as-is"], &[], false),
+        (&[], &["--randrepeat=0"], false),
+    ] {
+        assert_eq!(seeds(own, words) != seeds(own, words), differ, "{own:?} {words:?}");
     }
 }

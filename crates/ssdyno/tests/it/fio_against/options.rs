@@ -96,7 +96,8 @@ pub const DRAWN: &[Drawn] = drawn! {
         | "random", if is_random;
     "randseed": "1" | "12345", if is_random;
     "randrepeat": "0" | "1", if is_random;
-    "allrandrepeat": "1", if is_random;
+    // Another name of the same option in 3.42.
+    "allrandrepeat": "1", if |case| is_random(case) && !case.has("randrepeat");
     "rw_sequencer": "identical" | "sequential", if is_random;
     "file_append": "1", if is_plain_write;
     "zero_buffers": "1", if writes;
