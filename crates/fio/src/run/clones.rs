@@ -346,6 +346,18 @@ mod tests {
         }
     }
 
+    /// In fio with an asynchronous engine; otherwise a job would check what nobody wrote.
+    #[test]
+    fn a_job_that_verifies_for_a_time_reads_what_the_same_job_wrote() {
+        let words = ["--norandommap", "--verify=md5", "--ioengine=libaio"];
+        let writes = ops((65536, 65536), &[&words[..], &["--rw=randwrite"]].concat());
+        let places: HashSet<u64> = writes.iter().map(|op| op.offset).collect();
+        let timed = ["--rw=randread", "--time_based", "--runtime=1"];
+        let reads = ops((65536, 65536), &[&words[..], &timed].concat());
+        assert_eq!(reads.len(), 1008, "passes of 16 until there are 1000");
+        assert!(reads.iter().all(|op| places.contains(&op.offset)));
+    }
+
     #[test]
     fn passes_repeat_unless_randrepeat_is_off_or_a_seed_is_given() {
         let loops = ["--loops=2"];

@@ -305,7 +305,8 @@ impl OpStream {
         let outline = &self.outline;
         let pass_is_full = outline.counted && self.counted_bytes >= outline.pass_total();
         if outline.time_based {
-            return pass_is_full && outline.reads_back;
+            // As in fio 3.42, what is verified is drawn anew in each pass, and so the same again.
+            return pass_is_full && (outline.reads_back || outline.only_verifies);
         }
         let (rw, issued) = (outline.access.rw, &self.issued_bytes);
         let bytes = match (rw.reads(), rw.writes()) {
