@@ -3,14 +3,18 @@
 //! A chunk is 1024 pages (4 MiB of 4 KiB pages). It consists of at most four ascending runs, in 33
 //! bytes, or of one explicit entry per page. Sequential writes, overwrites and discards therefore
 //! cost a few operations per chunk and no memory per page; only fragmented chunks need entries. The
-//! entries of all chunks are one zeroed vector, which the allocator gets from the operating system
-//! as zero pages, committed on first write. 1024 entries are exactly one such page.
+//! entries of 16 Mi pages are one zeroed vector, made when the first of its chunks is fragmented.
+//! The operating system commits it page by page on first write, and 1024 entries are one such page.
+//! A process of 32 bits has no room for one vector of all pages (1.4 GB for a terabyte of flash).
 
 /// Pages in a chunk.
 pub const CHUNK: u32 = 1024;
 /// Maximum runs in a chunk: a sequential overwrite across the end of a superblock needs three, and
 /// one is spare.
 const RUNS: usize = 4;
+
+/// Pages whose entries are allocated together.
+const SEGMENT: u32 = CHUNK << 14;
 
 /// Pages `start..start + len` of a chunk map to `value`, `value + 1`, ... Empty if `len` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,8 +40,9 @@ impl Run {
 /// One direction of the mapping.
 #[derive(Debug)]
 pub struct MapDirection {
-    /// Value + 1, or 0 for none; meaningful in explicit chunks only.
-    entries: Vec<u32>,
+    /// Value + 1 of each page, or 0 for none, in segments; meaningful in explicit chunks only. A
+    /// segment that never had an explicit chunk is empty.
+    segments: Vec<Vec<u32>>,
     explicit: Vec<bool>,
     runs: Vec<[Run; RUNS]>,
 }
@@ -47,7 +52,7 @@ impl MapDirection {
     pub fn new(len: u64) -> MapDirection {
         let chunks = len.div_ceil(u64::from(CHUNK)) as usize;
         MapDirection {
-            entries: vec![0; chunks * CHUNK as usize],
+            segments: vec![Vec::new(); chunks.div_ceil((SEGMENT / CHUNK) as usize)],
             explicit: vec![false; chunks],
             runs: vec![[Run::default(); RUNS]; chunks],
         }
@@ -55,7 +60,7 @@ impl MapDirection {
 
     /// Number of pages, rounded up to whole chunks.
     pub fn pages(&self) -> u32 {
-        self.entries.len() as u32
+        self.explicit.len() as u32 * CHUNK
     }
 
     /// Value of page `index`.
@@ -74,13 +79,27 @@ impl MapDirection {
     /// Value of page `index`, in an explicit chunk.
     #[inline]
     pub fn entry(&self, index: u32) -> Option<u32> {
-        self.entries[index as usize].checked_sub(1)
+        self.segments[(index / SEGMENT) as usize][(index % SEGMENT) as usize].checked_sub(1)
     }
 
     /// Sets page `index` of an explicit chunk and returns its previous value.
     #[inline]
     pub fn swap_entry(&mut self, index: u32, value: u32) -> Option<u32> {
-        std::mem::replace(&mut self.entries[index as usize], value + 1).checked_sub(1)
+        let segment = &mut self.segments[(index / SEGMENT) as usize];
+        std::mem::replace(&mut segment[(index % SEGMENT) as usize], value + 1).checked_sub(1)
+    }
+
+    /// Entries of `n` pages of one explicit chunk, from page `index`.
+    #[inline]
+    fn entries(&self, index: u32, n: u32) -> &[u32] {
+        let start = (index % SEGMENT) as usize;
+        &self.segments[(index / SEGMENT) as usize][start..start + n as usize]
+    }
+
+    #[inline]
+    fn entries_mut(&mut self, index: u32, n: u32) -> &mut [u32] {
+        let start = (index % SEGMENT) as usize;
+        &mut self.segments[(index / SEGMENT) as usize][start..start + n as usize]
     }
 
     /// Calls `f(index, len, value)` for every mapped piece of `index..index + n`, ascending. The
@@ -99,8 +118,7 @@ impl MapDirection {
     fn pieces_of_chunk(&self, from: u32, to: u32, f: &mut impl FnMut(u32, u32, u32)) {
         let chunk = (from / CHUNK) as usize;
         if self.explicit[chunk] {
-            let entries = &self.entries[from as usize..to as usize];
-            for (index, &entry) in (from..).zip(entries) {
+            for (index, &entry) in (from..).zip(self.entries(from, to - from)) {
                 if entry != 0 {
                     f(index, 1, entry - 1);
                 }
@@ -126,8 +144,7 @@ impl MapDirection {
             }
             self.make_explicit(chunk);
         }
-        let entries = &mut self.entries[index as usize..(index + n) as usize];
-        for (entry, value) in entries.iter_mut().zip(value + 1..) {
+        for (entry, value) in self.entries_mut(index, n).iter_mut().zip(value + 1..) {
             *entry = value;
         }
         if n > 1 && (index + n).is_multiple_of(CHUNK) {
@@ -147,7 +164,7 @@ impl MapDirection {
             }
             self.make_explicit(chunk);
         }
-        self.entries[index as usize..(index + n) as usize].fill(0);
+        self.entries_mut(index, n).fill(0);
     }
 
     /// Clears a whole chunk.
@@ -182,23 +199,33 @@ impl MapDirection {
 
     #[cold]
     fn make_explicit(&mut self, chunk: usize) {
-        let first = chunk * CHUNK as usize;
-        let entries = &mut self.entries[first..first + CHUNK as usize];
+        let runs = std::mem::take(&mut self.runs[chunk]);
+        self.allocate_segment(chunk);
+        let entries = self.entries_mut(chunk as u32 * CHUNK, CHUNK);
         entries.fill(0);
-        for run in self.runs[chunk] {
+        for run in runs {
             let part = &mut entries[usize::from(run.start)..usize::from(run.end())];
             part.iter_mut().zip(run.value + 1..).for_each(|(entry, value)| *entry = value);
         }
         self.explicit[chunk] = true;
-        self.runs[chunk] = [Run::default(); RUNS];
+    }
+
+    /// Makes the entries that `chunk` is among, unless they exist.
+    fn allocate_segment(&mut self, chunk: usize) {
+        let chunks = (SEGMENT / CHUNK) as usize;
+        let segment = &mut self.segments[chunk / chunks];
+        if segment.is_empty() {
+            let first = chunk / chunks * chunks;
+            let last = self.explicit.len().min(first + chunks);
+            *segment = vec![0; (last - first) * CHUNK as usize];
+        }
     }
 
     /// Converts the chunk back to runs if a sequential pass has left only a few.
     fn make_runs(&mut self, chunk: usize) {
-        let first = chunk * CHUNK as usize;
         let mut runs = [Run::default(); RUNS];
         let mut count = 0;
-        for (start, &entry) in (0..).zip(&self.entries[first..first + CHUNK as usize]) {
+        for (start, &entry) in (0..).zip(self.entries(chunk as u32 * CHUNK, CHUNK)) {
             let Some(value) = entry.checked_sub(1) else { continue };
             let run = Run { start, len: 1, value };
             if count > 0 && follows(runs[count - 1], run) {
@@ -276,6 +303,21 @@ mod tests {
             side.pieces(0, 2 * CHUNK, |_, len, _| total += len);
             prop_assert_eq!(total as usize, naive.iter().flatten().count());
         }
+    }
+
+    #[test]
+    fn segments_meet_without_a_gap_and_are_made_when_needed() {
+        let mut side = MapDirection::new(2 * u64::from(SEGMENT) + 1);
+        assert_eq!(side.pages(), 2 * SEGMENT + CHUNK);
+        for index in [SEGMENT - 3, SEGMENT - 1, 2 * SEGMENT, 2 * SEGMENT + 7] {
+            let first = index / CHUNK * CHUNK;
+            (first..first + CHUNK).step_by(2).for_each(|i| side.set(i, 1, i / 2));
+            side.set(index, 1, index);
+            assert!(side.is_explicit(index));
+            assert_eq!(side.entry(index), Some(index));
+        }
+        let sizes: Vec<_> = side.segments.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [SEGMENT as usize, 0, CHUNK as usize]);
     }
 
     #[test]
