@@ -2,7 +2,9 @@
 //!
 //! Each responds differently to variations of the same random workload (`causes.rs` runs them):
 //!
-//! - Larger blocks: IOPS *rise* only if small writes are parts of a mapping unit.
+//! - Larger blocks: IOPS *rise* only if small writes are parts of a mapping unit. They stay the same
+//!   if whole units are written as fast as large blocks in order; small blocks in order, which fill
+//!   units, are then faster, and those nearby are not.
 //! - Higher queue depth: IOPS stay the same if the drive takes a fixed number of commands
 //!   (`device_depth.rs`).
 //! - Larger or sequential blocks: IOPS stay the same if the command itself is the cost, bytes per
@@ -29,6 +31,14 @@ use crate::changes::{DEEPER, DEPTH, LARGER, UNITS};
 
 /// Minimum gain in IOPS from larger blocks that only whole mapping units explain.
 const UNIT_GAIN_MIN: f64 = 1.2;
+
+/// Minimum ratio of small writes in order to random ones that shows that only scattered ones cost a
+/// whole unit.
+const FILLED_UNIT_MIN: f64 = 2.0;
+
+/// Minimum share of the throughput of large writes in order that random writes of whole units reach.
+/// Where a write copies a block of flash, it is a small part of that.
+const WHOLE_UNIT_MIN: f64 = 0.75;
 
 /// Minimum share of the small-block IOPS at which units of the largest size count as read equally
 /// fast by a deep queue. More flash pages, or 16 times the transfer, would cost more.
@@ -102,23 +112,32 @@ pub fn contenders(target: &TargetInfo, seen: &[Digest], direct: &[Ruling]) -> Ve
     rulings
 }
 
+/// What shows that small random writes are parts of larger units.
+struct UnitSign {
+    /// The unit, in small blocks.
+    blocks: u32,
+    /// How many times as fast writes of whole units are.
+    gain: f64,
+    words: String,
+    /// What was divided for the gain.
+    ratio: &'static str,
+}
+
 impl Grid<'_> {
     /// Checks whether small random writes are parts of larger units.
     fn mapping_unit(&self) -> Option<Ruling> {
         let subject = self.find(Write, Order::Random, 1, DEPTH)?;
         let small = self.random(Write, 1, DEPTH).filter(|_| self.writes_hold())?;
-        let (blocks, gain) = self.unit_gain(small).filter(|(_, gain)| *gain >= UNIT_GAIN_MIN)?;
-        let (unit, block) = (self.small()? * blocks, self.small()?);
+        let sign = self.larger_units(small).or_else(|| self.filled_units(small))?;
+        let blocks = sign.blocks;
         let text = format!(
-            "Small random writes are parts of a larger unit that the drive rewrites whole: {} \
-             blocks reach {gain:.1} times the IOPS of {} blocks.",
-            binary(u64::from(unit)),
-            binary(u64::from(block)),
+            "Small random writes are parts of a larger unit that the drive rewrites whole: {}.",
+            sign.words
         );
         let mut ruling = Ruling::yes(VerdictKind::MappingUnit, text)
-            .explaining(subject, Some(1.0 - 1.0 / gain))
+            .explaining(subject, Some(1.0 - 1.0 / sign.gain))
             .next_test("ssdyno io --rw randwrite with --bs 8k, 16k, 32k, ...: the unit's size")
-            .with("writes per second of larger blocks / of small ones", gain, Unit::Number);
+            .with(sign.ratio, sign.gain, Unit::Number);
         // The cause also applies at depth 1 if there is such a gain.
         let larger = LARGER.iter().filter_map(|n| self.random(Write, *n, 1)).reduce(f64::max);
         let alone = self.random(Write, 1, 1).zip(larger);
@@ -146,8 +165,7 @@ impl Grid<'_> {
         let rates = LARGER.iter().filter_map(|n| Some((*n, self.random(Write, *n, 1)?)));
         let (blocks, iops) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
         let gain = iops / small_iops;
-        let block = self.small()?;
-        let [unit, small] = [block * blocks, block].map(|bytes| binary(u64::from(bytes)));
+        let [unit, small] = self.sizes(blocks)?;
         let text = format!(
             "Single small writes are parts of a larger unit that the drive rewrites whole: {unit} \
              blocks reach {gain:.1} times the IOPS of {small} blocks."
@@ -159,6 +177,51 @@ impl Grid<'_> {
         (gain >= UNIT_GAIN_MIN).then_some(ruling)
     }
 
+    /// Larger random blocks that are written more often than small ones, as whole units are.
+    fn larger_units(&self, small_iops: f64) -> Option<UnitSign> {
+        let (blocks, gain) =
+            self.unit_gain(small_iops).filter(|(_, gain)| *gain >= UNIT_GAIN_MIN)?;
+        let [unit, block] = self.sizes(blocks)?;
+        Some(UnitSign {
+            blocks,
+            gain,
+            words: format!("{unit} blocks reach {gain:.1} times the IOPS of {block} blocks"),
+            ratio: "writes per second of larger blocks / of small ones",
+        })
+    }
+
+    /// Larger random blocks that are written as often as small ones and as fast as large ones in
+    /// order, where small blocks are faster in order, but not nearby: blocks in order fill units.
+    fn filled_units(&self, small_iops: f64) -> Option<UnitSign> {
+        let large = self.in_order(Write, 8)?.throughput();
+        let is_whole = |blocks: u32, iops: f64| {
+            let bytes = iops * f64::from(self.small().unwrap_or(0) * blocks);
+            same(iops, small_iops) && bytes >= WHOLE_UNIT_MIN * large
+        };
+        let blocks = UNITS.into_iter().rev().find(|blocks| {
+            self.random(Write, *blocks, DEPTH).is_some_and(|iops| is_whole(*blocks, iops))
+        })?;
+        self.near(Write).filter(|iops| same(*iops, small_iops))?;
+        let in_order = self.rate(Write, Order::Sequential, 1, DEPTH)? / small_iops;
+        let gain = in_order.min(f64::from(blocks));
+        let [unit, block] = self.sizes(blocks)?;
+        (in_order >= FILLED_UNIT_MIN).then(|| UnitSign {
+            blocks,
+            gain,
+            words: format!(
+                "{unit} blocks are written as often as {block} blocks, which are {in_order:.1} times \
+                 as fast in order, but not nearby"
+            ),
+            ratio: "writes per second in order / at random",
+        })
+    }
+
+    /// A larger block and the small one, in words.
+    fn sizes(&self, blocks: u32) -> Option<[String; 2]> {
+        let small = self.small()?;
+        Some([small * blocks, small].map(|bytes| binary(u64::from(bytes))))
+    }
+
     /// The larger block of random writes with the most IOPS, and their ratio to those of small ones.
     fn unit_gain(&self, small_iops: f64) -> Option<(u32, f64)> {
         let rates = UNITS.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
@@ -168,8 +231,8 @@ impl Grid<'_> {
 
     /// Whether larger random writes reach more IOPS, as parts of mapping units do.
     pub(super) fn gains_from_units(&self) -> bool {
-        let gain = self.random(Write, 1, DEPTH).and_then(|small| self.unit_gain(small));
-        gain.is_some_and(|(_, gain)| gain >= UNIT_GAIN_MIN)
+        let small = self.random(Write, 1, DEPTH);
+        small.and_then(|iops| self.larger_units(iops).or_else(|| self.filled_units(iops))).is_some()
     }
 
     /// Whether a single read of a small block takes the time of a whole unit of `blocks` blocks,

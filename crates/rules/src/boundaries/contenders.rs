@@ -32,6 +32,40 @@ fn larger_blocks_a_fifth_more_often_are_whole_units() {
     }
 }
 
+/// Writes of 4 KiB at 100 a second: nearby, in order, of 64 KiB, and the share of these bytes that
+/// large blocks in order reach.
+#[test]
+fn units_written_as_fast_as_large_blocks_show_where_small_ones_in_order_fill_them() {
+    let said = |[nearby, ordered, whole, share]: [f64; 4]| {
+        let bytes = whole * f64::from(64 << 10);
+        said(&[
+            random(Write, 1, DEPTH, 100.0),
+            near(Write, nearby),
+            run(Write, Order::Sequential, 1, DEPTH, ordered),
+            random(Write, 16, DEPTH, whole),
+            in_order(Write, 8, bytes / share),
+        ])
+    };
+    let unit = |share| format!("MAPPING UNIT: rand-write-4KiB-q32 {share}%");
+    for (rates, expected) in [
+        ([100.0, 900.0, 100.0, 0.9], unit(89)),
+        ([92.1, 900.0, 100.0, 0.9], unit(89)),
+        // Nearby writes are faster: open blocks or a cached map.
+        ([108.1, 900.0, 100.0, 0.9], "nothing".into()),
+        ([100.0, 199.0, 100.0, 0.9], "nothing".into()),
+        ([100.0, 201.0, 100.0, 0.9], unit(50)),
+        // More than a unit has blocks is not its doing.
+        ([100.0, 2300.0, 100.0, 0.9], unit(94)),
+        ([100.0, 900.0, 91.9, 0.9], "nothing".into()),
+        ([100.0, 900.0, 92.1, 0.9], unit(89)),
+        // The copy of a block of flash takes the time of more bytes.
+        ([100.0, 900.0, 100.0, 0.74], "nothing".into()),
+        ([100.0, 900.0, 100.0, 0.76], unit(89)),
+    ] {
+        assert_eq!(said(rates), expected, "{rates:?}");
+    }
+}
+
 #[test]
 fn a_mapping_unit_holds_down_single_writes_with_the_same_gain() {
     let said = |(blocks, rate)| {
