@@ -11,26 +11,32 @@ use workload::Op;
 use super::Files;
 use super::{Backend, Completion, Wait};
 
-pub(crate) struct SubmitApart<B> {
-    inner: B,
+pub(crate) struct SubmitApart<'b> {
+    inner: Box<dyn Backend + 'b>,
     /// Slots pushed since the last turn.
     pushed: Vec<u32>,
     /// The time at which the operation of each slot had been submitted.
     submitted: Vec<u64>,
 }
 
-impl<B: Backend> SubmitApart<B> {
-    pub(crate) fn new(inner: B) -> SubmitApart<B> {
-        SubmitApart { inner, pushed: Vec::new(), submitted: Vec::new() }
+impl<'b> SubmitApart<'b> {
+    pub(crate) fn new(inner: impl Backend + 'b) -> SubmitApart<'b> {
+        SubmitApart { inner: Box::new(inner), pushed: Vec::new(), submitted: Vec::new() }
     }
 }
 
-impl<B: Backend> Backend for SubmitApart<B> {
-    const SPIN_NS: u64 = B::SPIN_NS;
+impl Backend for SubmitApart<'_> {
+    fn spin_ns(&self) -> u64 {
+        self.inner.spin_ns()
+    }
 
-    const CARRIES_DATA: bool = B::CARRIES_DATA;
+    fn carries_data(&self) -> bool {
+        self.inner.carries_data()
+    }
 
-    const VIRTUAL: bool = B::VIRTUAL;
+    fn is_virtual(&self) -> bool {
+        self.inner.is_virtual()
+    }
 
     fn now(&self) -> u64 {
         self.inner.now()
@@ -124,16 +130,17 @@ impl<B: Backend> Backend for SubmitApart<B> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     /// Completes one operation in a turn that does not wait, and the requested number in one that does.
-    #[derive(Default)]
-    struct Slow {
+    struct Slow<'t> {
         flying: Vec<u32>,
-        waits: Vec<Wait>,
+        waits: &'t RefCell<Vec<Wait>>,
     }
 
-    impl Backend for Slow {
+    impl Backend for Slow<'_> {
         fn now(&self) -> u64 {
             7
         }
@@ -147,7 +154,7 @@ mod tests {
         }
 
         fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-            self.waits.push(wait);
+            self.waits.borrow_mut().push(wait);
             let count = match wait {
                 Wait::For(least) => least as usize,
                 _ => 1,
@@ -166,10 +173,11 @@ mod tests {
             (Wait::For(3), &[Wait::No, Wait::For(2)]),
             (Wait::Until(9), &[Wait::No]),
         ] {
-            let mut apart = SubmitApart::new(Slow::default());
+            let waited = RefCell::default();
+            let mut apart = SubmitApart::new(Slow { flying: Vec::new(), waits: &waited });
             (0..4).for_each(|slot| apart.push(slot, Op::FLUSH));
             apart.turn(wait, &mut Vec::new()).expect("a turn");
-            assert_eq!(apart.inner.waits, waits);
+            assert_eq!(*waited.borrow(), waits);
             assert_eq!(apart.submitted(3), Some(7));
         }
     }

@@ -12,17 +12,17 @@ use workload::{Op, OpKind};
 use super::Files;
 use super::{Backend, Completion, Wait};
 
-pub(crate) struct ByBytes<B> {
-    inner: B,
+pub(crate) struct ByBytes<'b> {
+    inner: Box<dyn Backend + 'b>,
     queued: Option<(u32, Op)>,
     /// The program's own data.
     program: Vec<u8>,
 }
 
-impl<B: Backend> ByBytes<B> {
+impl<'b> ByBytes<'b> {
     /// Streams with a buffer of `block_bytes` bytes.
-    pub(crate) fn new(inner: B, block_bytes: u32) -> ByBytes<B> {
-        ByBytes { inner, queued: None, program: vec![0; block_bytes as usize] }
+    pub(crate) fn new(inner: impl Backend + 'b, block_bytes: u32) -> ByBytes<'b> {
+        ByBytes { inner: Box::new(inner), queued: None, program: vec![0; block_bytes as usize] }
     }
 
     /// Fills the stream's buffer with the program's data.
@@ -57,8 +57,10 @@ fn move_byte(to: &mut [u8], from: &[u8], at: &mut usize) {
     *at += 1;
 }
 
-impl<B: Backend> Backend for ByBytes<B> {
-    const SPIN_NS: u64 = B::SPIN_NS;
+impl Backend for ByBytes<'_> {
+    fn spin_ns(&self) -> u64 {
+        self.inner.spin_ns()
+    }
 
     fn now(&self) -> u64 {
         self.inner.now()

@@ -2,11 +2,12 @@
 //! Each worker drives its own backend, and they share nothing.
 //!
 //! `uring` is the fast path; `aio`, `posixaio`, `psync` and `mmap` are used if the kernel or the
-//! user requires them. `null` moves no data and so measures the instrument itself; `sim` is a virtual drive in
-//! virtual time. `bytes` wraps another backend in a program's stream calls, `overlap` serializes
-//! overlapping operations, and `serial` is the common part of backends with one operation at a
-//! time. The backend that polls a queue pair of a drive belongs to its device
-//! (`device/pci/backend.rs`).
+//! user requires them. `null` moves no data and so measures the instrument itself; `sim` is a virtual
+//! drive in virtual time. `bytes` wraps another backend in a program's stream calls, `overlap`
+//! serializes overlapping operations, and `apart` times submissions. They hold any backend behind a
+//! pointer, so that the worker's loop is compiled once for each of them. `serial` is the common part of
+//! backends with one operation at a time. The backend that polls a queue pair of a drive belongs to
+//! its device (`device/pci/backend.rs`).
 
 #[cfg(target_os = "linux")]
 mod aio;
@@ -78,15 +79,21 @@ pub(crate) enum Wait {
 pub(crate) trait Backend {
     /// A sleep ends this long before the next due time, and the worker spins for the rest, because
     /// timers of real machines are inexact; nanoseconds.
-    const SPIN_NS: u64 = 60_000;
+    fn spin_ns(&self) -> u64 {
+        60_000
+    }
 
     /// Whether buffers hold the data of operations. A virtual drive has none and computes only
     /// times.
-    const CARRIES_DATA: bool = true;
+    fn carries_data(&self) -> bool {
+        true
+    }
 
     /// Whether its clock is virtual and waits for the worker. [`Backend::returns_at`] is known only
     /// then.
-    const VIRTUAL: bool = false;
+    fn is_virtual(&self) -> bool {
+        false
+    }
 
     /// The time on this backend's clock, nanoseconds.
     fn now(&self) -> u64;

@@ -11,17 +11,17 @@ use workload::{Op, OpKind};
 use super::Files;
 use super::{Backend, Completion, Wait};
 
-pub(crate) struct SerializeOverlap<B> {
-    inner: B,
+pub(crate) struct SerializeOverlap<'b> {
+    inner: Box<dyn Backend + 'b>,
     /// Operations in flight in the inner backend.
     flying: Vec<(u32, Op)>,
     /// Operations held back, in order of submission.
     held: Vec<(u32, Op)>,
 }
 
-impl<B: Backend> SerializeOverlap<B> {
-    pub(crate) fn new(inner: B) -> SerializeOverlap<B> {
-        SerializeOverlap { inner, flying: Vec::new(), held: Vec::new() }
+impl<'b> SerializeOverlap<'b> {
+    pub(crate) fn new(inner: impl Backend + 'b) -> SerializeOverlap<'b> {
+        SerializeOverlap { inner: Box::new(inner), flying: Vec::new(), held: Vec::new() }
     }
 
     /// Submits operations that no longer overlap one in flight.
@@ -44,12 +44,18 @@ fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
         && in_flight.any(|other| op.offset < other.end() && other.offset < op.end())
 }
 
-impl<B: Backend> Backend for SerializeOverlap<B> {
-    const SPIN_NS: u64 = B::SPIN_NS;
+impl Backend for SerializeOverlap<'_> {
+    fn spin_ns(&self) -> u64 {
+        self.inner.spin_ns()
+    }
 
-    const CARRIES_DATA: bool = B::CARRIES_DATA;
+    fn carries_data(&self) -> bool {
+        self.inner.carries_data()
+    }
 
-    const VIRTUAL: bool = B::VIRTUAL;
+    fn is_virtual(&self) -> bool {
+        self.inner.is_virtual()
+    }
 
     fn now(&self) -> u64 {
         self.inner.now()
@@ -130,15 +136,17 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
 
     /// Completes the oldest operation in each turn, and records the submitted operations.
-    struct Slow {
+    struct Slow<'t> {
         flying: Vec<u32>,
-        handed: Vec<u32>,
+        submitted: &'t RefCell<Vec<u32>>,
     }
 
-    impl Backend for Slow {
+    impl Backend for Slow<'_> {
         fn now(&self) -> u64 {
             0
         }
@@ -149,7 +157,7 @@ mod tests {
 
         fn push(&mut self, slot: u32, _op: Op) {
             self.flying.push(slot);
-            self.handed.push(slot);
+            self.submitted.borrow_mut().push(slot);
         }
 
         fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
@@ -168,17 +176,19 @@ mod tests {
 
     #[test]
     fn overlapping_operations_are_serialized_and_others_are_not() {
-        let mut serialized = SerializeOverlap::new(Slow { flying: Vec::new(), handed: Vec::new() });
+        let submitted = RefCell::default();
+        let slow = Slow { flying: Vec::new(), submitted: &submitted };
+        let mut serialized = SerializeOverlap::new(slow);
         // 1 overlaps 0. 3 overlaps only 1, which waits. 2 and the flush overlap nothing.
         for (slot, offset) in [(0, 0), (1, 2048), (2, 1 << 20), (3, 4096)] {
             serialized.push(slot, write(offset));
         }
         serialized.push(4, Op { offset: 0, ..Op::FLUSH });
-        assert_eq!(serialized.inner.handed, [0, 2, 4]);
+        assert_eq!(*submitted.borrow(), [0, 2, 4]);
         let mut done = Vec::new();
-        for handed in [&[0, 2, 4, 1][..], &[0, 2, 4, 1], &[0, 2, 4, 1], &[0, 2, 4, 1, 3]] {
+        for order in [&[0, 2, 4, 1][..], &[0, 2, 4, 1], &[0, 2, 4, 1], &[0, 2, 4, 1, 3]] {
             serialized.turn(Wait::For(5), &mut done).expect("a turn");
-            assert_eq!(serialized.inner.handed, handed);
+            assert_eq!(*submitted.borrow(), order);
         }
         serialized.turn(Wait::For(5), &mut done).expect("a turn");
         let order: Vec<u32> = done.iter().map(|completion| completion.slot).collect();

@@ -156,9 +156,17 @@ impl<'d> Sim<'d> {
 
 impl Backend for Sim<'_> {
     /// Virtual time jumps exactly to the next due time.
-    const SPIN_NS: u64 = 0;
-    const CARRIES_DATA: bool = false;
-    const VIRTUAL: bool = true;
+    fn spin_ns(&self) -> u64 {
+        0
+    }
+
+    fn carries_data(&self) -> bool {
+        false
+    }
+
+    fn is_virtual(&self) -> bool {
+        true
+    }
 
     #[inline]
     fn now(&self) -> u64 {

@@ -13,7 +13,7 @@ use rig::{BackendKind, Erase, Released, RingFeatures, TargetInfo};
 use workload::{Caching, Calls, Region, Workload};
 
 use super::freed::{self, FoundBlocks};
-use super::{Able, Device, Handles, IoAsk, UseBackend, arena, serialized, space};
+use super::{Able, Device, Handles, IoAsk, UseBackend, arena, space, wrapped};
 use crate::backend::{Aio, ByBytes, Files, Mmap, Null, Posixaio, Psync, Uring, discard};
 use crate::clock::Clock;
 use crate::priority::SlotPriorities;
@@ -272,14 +272,14 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
                 let uring = Uring::new(ring, clock, files, arena?, priorities());
                 Ok(uring.with_features(issue.ring))
             });
-            serialized(issue, uring, user)
+            wrapped(issue, uring, user)
         }
         BackendKind::Aio => {
             let aio = arena.and_then(|arena| Aio::new(clock, files, arena, priorities()));
-            serialized(issue, aio, user)
+            wrapped(issue, aio, user)
         }
         BackendKind::Posixaio => {
-            serialized(issue, arena.map(|arena| Posixaio::new(clock, files, arena)), user)
+            wrapped(issue, arena.map(|arena| Posixaio::new(clock, files, arena)), user)
         }
         BackendKind::Mmap => {
             let advised = issue.fadvise;

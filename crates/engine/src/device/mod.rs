@@ -315,19 +315,11 @@ fn arena(ask: &IoAsk<'_>, depth: u32) -> io::Result<Arena> {
 
 /// Runs `user` with the backend, with overlapping operations serialized and submissions timed if
 /// requested.
-fn serialized<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
-    if issue.serialize_overlap {
-        timed(issue, backend.map(SerializeOverlap::new), user)
-    } else {
-        timed(issue, backend, user)
-    }
-}
-
-/// Runs `user` with the backend, with submissions timed if requested.
-fn timed<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
-    if issue.times_submission {
-        user.with(backend.map(SubmitApart::new))
-    } else {
-        user.with(backend)
+fn wrapped<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
+    match (issue.serialize_overlap, issue.times_submission) {
+        (false, false) => user.with(backend),
+        (true, false) => user.with(backend.map(SerializeOverlap::new)),
+        (false, true) => user.with(backend.map(SubmitApart::new)),
+        (true, true) => user.with(backend.map(SerializeOverlap::new).map(SubmitApart::new)),
     }
 }

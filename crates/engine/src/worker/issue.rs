@@ -71,7 +71,7 @@ impl<B: Backend> Worker<'_, B> {
             self.end.returned.add(self.done.len());
             let before = now;
             now = self.now();
-            if is_open && !B::VIRTUAL && now - before >= LATE_NS {
+            if is_open && !self.backend.is_virtual() && now - before >= LATE_NS {
                 pacer.postpone(self.stood_still(before, wait, now));
                 now = self.now();
             }
@@ -97,7 +97,7 @@ impl<B: Backend> Worker<'_, B> {
     /// this time and have a horizon.
     #[inline(always)]
     pub(super) fn beyond(&self, wait: Wait, horizon: u64) -> Option<u64> {
-        if !B::VIRTUAL {
+        if !self.backend.is_virtual() {
             return None;
         }
         self.backend.returns_at(wait).filter(|at| *at > horizon)
@@ -114,7 +114,7 @@ impl<B: Backend> Worker<'_, B> {
         self.end.depths.add(in_flight);
         if let Some(verifier) = &mut self.verifier {
             verifier.issue(slot, op, self.backend.buffer(slot, op.bytes));
-        } else if op.kind == OpKind::Write && B::CARRIES_DATA {
+        } else if op.kind == OpKind::Write && self.backend.carries_data() {
             let buffer = self.backend.buffer(slot, op.bytes);
             match self.borrowed {
                 None => self.filler.touch(buffer, self.issued + 1),
@@ -143,12 +143,13 @@ impl<B: Backend> Worker<'_, B> {
             None => Wait::No,
             Some(_) if more => Wait::No,
             Some(due) => {
-                let (wake, now) = (due.min(limit).saturating_sub(B::SPIN_NS), self.now());
+                let (wake, now) =
+                    (due.min(limit).saturating_sub(self.backend.spin_ns()), self.now());
                 if wake <= now {
                     return Wait::No;
                 }
                 // Virtual time jumps, and nothing can end a job in between.
-                let nap = if B::VIRTUAL { wake } else { wake.min(now + NAP_NS) };
+                let nap = if self.backend.is_virtual() { wake } else { wake.min(now + NAP_NS) };
                 Wait::Until(self.origin.saturating_add(nap))
             }
         }
@@ -167,7 +168,7 @@ impl<B: Backend> Worker<'_, B> {
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
                 self.failures = 0;
                 outdated |= self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
-                if B::VIRTUAL {
+                if self.backend.is_virtual() {
                     let split = self.backend.split(slot);
                     self.recorder.count_split(kind, now - issued, &split);
                 }

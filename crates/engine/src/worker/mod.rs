@@ -113,7 +113,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         let depth = workload.depth.min(backend.depth_max()) * sources.len() as u32;
         let seed = workload.seed ^ u64::from(first) << 40 ^ issue.salt;
         let filler = Filler::new(workload.content.clone(), seed);
-        if workload.mix.write > 0 && B::CARRIES_DATA {
+        if workload.mix.write > 0 && backend.carries_data() {
             for slot in 0..depth {
                 filler.fill(backend.buffer(slot, workload.blocks.max()), u64::from(slot));
             }

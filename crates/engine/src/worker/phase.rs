@@ -41,7 +41,7 @@ impl<B: Backend> Worker<'_, B> {
     /// Works until the next turn would wait beyond `horizon` on the backend's clock, or to the end.
     pub(crate) fn step<P: Pace>(&mut self, pacer: &mut P, horizon: u64) -> io::Result<WorkerStep> {
         loop {
-            if B::VIRTUAL && self.backend.now() > horizon {
+            if self.backend.is_virtual() && self.backend.now() > horizon {
                 return Ok(WorkerStep::Wake(self.backend.now()));
             }
             let wake = match self.phase {
@@ -68,7 +68,7 @@ impl<B: Backend> Worker<'_, B> {
         self.part = limits;
         self.issued_before = self.issued;
         self.phase = Phase::Issue;
-        if !B::VIRTUAL {
+        if !self.backend.is_virtual() {
             self.stood_ns = self.stood_by_now();
         }
     }

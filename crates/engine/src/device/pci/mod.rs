@@ -24,7 +24,7 @@ use record::{Finding, Health};
 use rig::{BackendKind, Erase, SyncWrites, TargetInfo};
 use workload::{Caching, Calls, Region};
 
-use super::{Able, Device, DeviceError, IoAsk, UseBackend, serialized};
+use super::{Able, Device, DeviceError, IoAsk, UseBackend, wrapped};
 use crate::backend::ByBytes;
 use crate::clock::Clock;
 use backend::QueueBackend;
@@ -143,7 +143,7 @@ impl<B: Bus> PciDevice<B> {
         if bytes {
             user.with(backend.map(|backend| ByBytes::new(backend, block)))
         } else {
-            serialized(ask.issue, backend, user)
+            wrapped(ask.issue, backend, user)
         }
     }
 
