@@ -75,6 +75,13 @@ const OTHER_FLASH_MIN: f64 = 1.1;
 /// Full queues of reads within this share of each other have one rate.
 const ONE_QUEUE: f64 = 0.03;
 
+/// Maximum share of the ideal rate at which a queue has another limit than its length.
+const SATURATED_MAX: f64 = 0.5;
+
+/// Maximum ratio of single reads of four small blocks to those of one that shows that fewer data take
+/// less time on their way from flash.
+const LESS_DATA_MAX: f64 = 0.95;
+
 /// Minimum share of ideal scaling at which the rate counts as proportional to the depth.
 const LINEAR_MIN: f64 = 0.8;
 
@@ -92,8 +99,12 @@ pub static RULE: Rule = Rule {
 pub fn contenders(target: &TargetInfo, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
     let grid = Grid::from_digests(seen);
     let mut rulings: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
-    // Such a drive also reads whole units, which hides the cost of a command.
-    if rulings.is_empty() {
+    // Such a drive also reads whole units, which hides the cost of a command, but not a short queue.
+    if !rulings.is_empty() {
+        rulings.extend(
+            grid.device_depth(target).filter(|r| r.verdict.kind != VerdictKind::PerCommand),
+        );
+    } else {
         let depth = grid.device_depth(target);
         let ceiling = super::link::ceiling(target).unwrap_or(f64::INFINITY);
         let commands = [Read, Write].map(|kind| grid.per_command(kind, ceiling));
@@ -252,11 +263,12 @@ impl Grid<'_> {
     /// other resource in common, must reach the same IOPS, or a burst of writes no more.
     fn per_command(&self, kind: OpKind, ceiling: f64) -> Option<Ruling> {
         let deep = self.random(kind, 1, DEPTH)?;
-        let deeper = self.random(kind, 1, DEEPER)?;
         let larger = self.random(kind, LARGER[0], DEPTH)?;
         let in_order = self.rate(kind, Order::Sequential, 1, DEPTH)?;
         let near_rate = self.near(kind)?;
-        if ![deeper, in_order, near_rate].into_iter().all(|rate| same(rate, deep)) {
+        let is_free_of_order =
+            same(in_order, deep) || (in_order > deep && self.is_no_flash_limit(kind));
+        if !same(near_rate, deep) || !is_free_of_order || !self.is_saturated(kind, deep) {
             return None;
         }
         let bytes = deep * f64::from(self.small()?);
@@ -289,9 +301,10 @@ impl Grid<'_> {
         // Reads and writes at one rate have only commands in common.
         let alike = self.find(other, Order::Random, 1, DEPTH).filter(|_| is_common);
         let operation = if alike.is_some() { "read or write" } else { kind.name() };
+        let order = if same(in_order, deep) { "order and" } else { "flash and the" };
         let text = format!(
             "The cost of a {operation} is the command, not its data: {deep:.0} per second, whatever \
-             the block size, order and queue depth."
+             the block size, {order} queue depth."
         );
         let ruling = Ruling::yes(VerdictKind::PerCommand, text)
             .explaining(subject, None)
@@ -302,6 +315,26 @@ impl Grid<'_> {
             Some(subject) => ruling.explaining(subject, None),
             None => ruling,
         })
+    }
+
+    /// Whether a longer queue would not be faster: it is not, or one half as long would be as fast if
+    /// its operations took no longer than single ones.
+    fn is_saturated(&self, kind: OpKind, deep: f64) -> bool {
+        match self.random(kind, 1, DEEPER) {
+            Some(deeper) => same(deeper, deep),
+            None => self
+                .random(kind, 1, 1)
+                .is_some_and(|single| deep <= SATURATED_MAX * f64::from(DEPTH) * single),
+        }
+    }
+
+    /// Whether reads wait for flash neither in its cells nor on its way: faster flash does not help, and
+    /// a single read of fewer data is faster. In order, a drive may read ahead without commands.
+    fn is_no_flash_limit(&self, kind: OpKind) -> bool {
+        let times = self.random(Read, 1, 1).zip(self.random(Read, LARGER[0], 1));
+        kind == Read
+            && self.reads_any_flash_alike()
+            && times.is_some_and(|(small, large)| large <= LESS_DATA_MAX * small)
     }
 
     /// Whether a full queue of small reads is no faster on data just written, although a single read

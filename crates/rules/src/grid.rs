@@ -119,7 +119,8 @@ impl<'a> Grid<'a> {
 
     /// Nanoseconds of a small command with its transfer, without flash: a buffered write at depth 1.
     /// Where single writes wait for flash, it is a larger one of a burst that was buffered, less the
-    /// time of the additional data: the median one, because the first may wake the drive.
+    /// time of the additional data: the median one, because the first may wake the drive. These data take
+    /// at least as long as in the fastest workload; a read of the small block may have fetched them, too.
     pub fn command_ns(&self) -> Option<f64> {
         self.buffered_write_ns().or_else(|| {
             let block = self.small()? * LARGER[0];
@@ -128,8 +129,17 @@ impl<'a> Grid<'a> {
                 Some(burst.median(|run| run.write_ns)).filter(|time_ns| *time_ns > 0.0)?;
             let [small_ns, large_ns] = [1, LARGER[0]].map(|n| Some(1e9 / self.random(Read, n, 1)?));
             let (small_ns, large_ns) = small_ns.zip(large_ns)?;
-            (write_ns <= large_ns).then(|| (write_ns - (large_ns - small_ns).max(0.0)).max(0.0))
+            let added_bytes = f64::from(self.small()? * (LARGER[0] - 1));
+            let transfer_ns = 1e9 * added_bytes / self.fastest()?;
+            (write_ns <= large_ns)
+                .then(|| (write_ns - (large_ns - small_ns).max(transfer_ns)).max(0.0))
         })
+    }
+
+    /// Bytes per second of the fastest workload.
+    fn fastest(&self) -> Option<f64> {
+        let rates = self.subjects.iter().map(Subject::throughput);
+        rates.max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
     }
 
     /// Share of a single small read that flash takes: what it takes longer than a buffered write.

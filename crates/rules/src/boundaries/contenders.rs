@@ -32,6 +32,43 @@ fn larger_blocks_a_fifth_more_often_are_whole_units() {
     }
 }
 
+#[test]
+fn a_queue_far_from_the_ideal_rate_is_long_enough() {
+    // 100 operations a second at depth 32; single ones.
+    let said = |single| {
+        let mut cells = deep(Write, [100.0; 5]);
+        cells.retain(|cell| cell.depth_nominal != Some(DEEPER));
+        cells.push(random(Write, 1, 1, single));
+        said(&cells).split(" at").next().unwrap_or_default().to_string()
+    };
+    assert_eq!(said(6.2), "nothing");
+    assert!(said(6.3).starts_with("PER-COMMAND: rand-write-4KiB-q32"), "{}", said(6.3));
+}
+
+/// Random reads at depth 32 that those in order exceed.
+#[test]
+fn reads_ahead_do_not_hide_the_command_where_flash_is_no_limit() {
+    // Data just written: single, in a queue; single reads of 16 KiB for 1,000 of 4 KiB a second.
+    let said = |[single, queue, larger]: [f64; 3]| {
+        let mut cells = deep(Read, [10e3, 10e3, 90e3, 10e3, 10e3]);
+        cells[0] = random(Read, 1, DEPTH, 10e3);
+        cells.extend([random(Read, 1, 1, 1e3), random(Read, LARGER[0], 1, larger)]);
+        for (depth, rate) in [(1, single), (DEPTH, queue)] {
+            let name = format!("rand-read-just-written-4KiB-q{depth}");
+            cells.push(named(&name, random(Read, 1, depth, rate)));
+        }
+        said(&cells)
+    };
+    let command = "PER-COMMAND: rand-read-4KiB-q32";
+    let rows = [
+        ([1.2e3, 10e3, 900.0], command),
+        ([1.09e3, 10e3, 900.0], "nothing"),
+        ([1.2e3, 10.4e3, 900.0], "nothing"),
+        ([1.2e3, 10e3, 960.0], "nothing"),
+    ];
+    table(said, rows);
+}
+
 /// Writes of 4 KiB at 100 a second: nearby, in order, of 64 KiB, and the share of these bytes that
 /// large blocks in order reach.
 #[test]
