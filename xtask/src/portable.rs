@@ -1,6 +1,6 @@
 //! `cargo xtask portable`: builds that nobody at a Linux machine notices. The portable part of the
-//! program (virtual drives, imports, records) for macOS and Windows, and ssdyno on Linux without its
-//! default features.
+//! program (virtual drives, imports, records) for macOS and Windows, and ssdyno on Linux for 32 bits and
+//! without its default features.
 //!
 //! Compiling for another system needs its target (`rustup target add`), but no linker, so it is not
 //! part of `cargo xtask test`. `tidy` checks the rule that keeps it true: only a module or item that is
@@ -24,7 +24,11 @@ const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
 /// Builds to check: what they are, and the arguments of `cargo check`. Without `bundled`, SQLite
 /// needs no compiler for the other system.
-const BUILDS: [(&str, &[&str]); 4] = [
+const BUILDS: [(&str, &[&str]); 5] = [
+    (
+        "32 bits",
+        &["-p", "ssdyno", "--features", "cards", "--target", "armv7-unknown-linux-gnueabihf"],
+    ),
     ("macOS", &["-p", "ssdyno", "--features", "cards", "--target", "x86_64-apple-darwin"]),
     ("Windows", &["-p", "ssdyno", "--features", "cards", "--target", WINDOWS]),
     ("no features", &["-p", "ssdyno", "-p", "lab", "-p", "store", "--all-targets"]),

@@ -104,7 +104,7 @@ struct Attach {
 }
 
 /// Carries out a command.
-fn bpf<T>(command: libc::c_int, attributes: &mut T) -> io::Result<i64> {
+fn bpf<T>(command: libc::c_int, attributes: &mut T) -> io::Result<libc::c_long> {
     let (bytes, attributes) = (size_of::<T>(), std::ptr::from_mut(attributes));
     // SAFETY: the kernel reads and writes `bytes` bytes of the structure, which is live and
     // exclusive for the call; the callers keep what it points to alive.
