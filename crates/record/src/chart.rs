@@ -27,6 +27,10 @@ kinds! {
         /// One coloured cell per source. Each source is a metric; its group is the row, its label
         /// the column.
         Heatmap = "heatmap",
+        /// A strip along the axis. Each source names a series whose rows are parts of the axis, from
+        /// their `position` to their `end`; each part is divided in proportion to the columns in the
+        /// chart's unit. The first column is the expected one.
+        Map = "map",
     }
 }
 
@@ -37,6 +41,9 @@ kinds! {
         Workload = "workload",
         /// Time since the beginning, seconds.
         Time = "time",
+        /// Time since the beginning of each source, seconds: sources that ran one after the other
+        /// start together.
+        OwnTime = "own_time",
         /// Bytes written since the beginning.
         BytesWritten = "bytes_written",
         /// Address on the drive, bytes.
@@ -171,6 +178,11 @@ impl Chart {
     /// column.
     pub fn heatmap(title: impl Into<String>, x: Axis, y: Unit) -> Chart {
         Chart::new(title, ChartKind::Heatmap, x, y)
+    }
+
+    /// A strip of parts of the axis; add its series with [`Chart::source`].
+    pub fn map(title: impl Into<String>, x: Axis, y: Unit) -> Chart {
+        Chart::new(title, ChartKind::Map, x, y)
     }
 
     /// Adds a metric or a series by its key, with its display name. Must not be mixed with the

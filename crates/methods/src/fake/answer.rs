@@ -1,10 +1,15 @@
 //! The answer of `fake`: whether the capacity is real.
 
 use super::{CACHE, CAPACITY, LOST, MAP, MISPLACED, TESTED};
-use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
+use record::{Answer, Axis, Band, Better, Chart, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::Draft;
 use workload::units::{binary, decimal};
+
+/// The end of the addresses that were tested.
+fn tested_end(draft: &Draft<'_>) -> Option<f64> {
+    *draft.series(MAP)?.column("end")?.values.last()?
+}
 
 /// The answer: whether the announced capacity is real.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
@@ -38,10 +43,15 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .source(TESTED, "written")
         .source(LOST, "lost")
         .source(MISPLACED, "of another address");
-    let map = Chart::lines("What came back, by address", Axis::Address, Unit::Share)
-        .source(MAP, "came back as written");
+    let map = Chart::map("What came back, by address", Axis::Address, Unit::Share)
+        .source(MAP, "share of what was written there");
     let map = match capacity.and_then(|metric| metric.value).zip(bytes_real) {
-        Some((end, bytes)) => map.mark(format!("real up to {bytes}"), end),
+        Some((end, bytes)) => {
+            let mut map = map.mark(format!("real up to {bytes}"), end);
+            let x = tested_end(&draft).map(|tested_end| [end, tested_end.max(end)]);
+            map.bands.push(Band { label: "no memory of its own".into(), x, y: None });
+            map
+        }
         None => map,
     };
     let cache = match kind {

@@ -25,6 +25,20 @@ pub(super) struct Held {
     pub lost: u64,
 }
 
+impl Held {
+    fn add(&mut self, other: &Held) {
+        self.kept += other.kept;
+        self.misplaced += other.misplaced;
+        self.lost += other.lost;
+    }
+
+    /// The shares of the three kinds of content; 0 without content.
+    pub fn shares(&self) -> [f64; 3] {
+        let sum = (self.kept + self.misplaced + self.lost).max(1) as f64;
+        [self.kept, self.misplaced, self.lost].map(|bytes| bytes as f64 / sum)
+    }
+}
+
 /// All content read back, by address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
@@ -88,24 +102,19 @@ impl Found {
 
     /// The sum over all regions.
     pub fn sum(&self) -> Held {
-        self.places.values().fold(Held::default(), |sum, held| Held {
-            kept: sum.kept + held.kept,
-            misplaced: sum.misplaced + held.misplaced,
-            lost: sum.lost + held.lost,
-        })
+        let mut sum = Held::default();
+        self.places.values().for_each(|held| sum.add(held));
+        sum
     }
 
-    /// The share of the content that came back in each of `parts` equal parts of the addresses, with
-    /// the start of the part; without those that were not written.
-    pub fn shares(&self, bytes: u64, parts: u64) -> Vec<(u64, f64)> {
-        let part_bytes = bytes.div_ceil(parts).max(1);
-        let mut sums: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+    /// The content by parts of the addresses: the sum of each part, with its start; without the parts
+    /// that were not written.
+    pub fn by_part(&self, part_bytes: u64) -> BTreeMap<u64, Held> {
+        let mut sums: BTreeMap<u64, Held> = BTreeMap::new();
         for (start, held) in &self.places {
-            let sum = sums.entry(start / part_bytes * part_bytes).or_default();
-            sum[0] += held.kept;
-            sum[1] += held.kept + held.misplaced + held.lost;
+            sums.entry(start / part_bytes * part_bytes).or_default().add(held);
         }
-        sums.into_iter().map(|(start, sum)| (start, sum[0] as f64 / sum[1] as f64)).collect()
+        sums
     }
 
     /// The number of regions, and the number of those that lost content.

@@ -71,7 +71,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-/// Series of the share that came back, by address, and its number of parts.
+/// Series of the shares of the content that came back, by address, and its maximum number of parts.
 const MAP: &str = "fake-map";
 const MAP_PARTS: u64 = 256;
 
@@ -277,13 +277,21 @@ fn take(
     Ok(())
 }
 
-/// What came back, by address.
+/// What came back, by address: in parts as large as the spacing of the places, so that each has at
+/// least one of them.
 fn map(layout: &Layout, found: &Found) -> Series {
+    let parts = layout.bytes.checked_div(layout.spacing).unwrap_or(MAP_PARTS).clamp(1, MAP_PARTS);
+    let part_bytes = layout.bytes.div_ceil(parts).max(1);
     let mut series = Series::new(MAP, 0, 0);
-    for (row, (start, share)) in found.shares(layout.bytes, MAP_PARTS).into_iter().enumerate() {
+    for (row, (start, held)) in found.by_part(part_bytes).into_iter().enumerate() {
+        let shares = held.shares().map(Some);
+        let end = (start + part_bytes).min(layout.bytes);
         let columns = [
-            ("came back", Unit::Share, Some(share)),
+            ("as written", Unit::Share, shares[0]),
+            ("of another address", Unit::Share, shares[1]),
+            ("lost", Unit::Share, shares[2]),
             ("position", Unit::Bytes, Some(start as f64)),
+            ("end", Unit::Bytes, Some(end as f64)),
         ];
         series.push(row as u64 + 1, &columns);
     }

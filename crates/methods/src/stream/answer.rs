@@ -67,7 +67,7 @@ impl<'o> Recordings<'o> {
             ],
         );
         let title = "Data that waits in the camera's buffer";
-        let mut chart = Chart::lines(title, Axis::Time, Unit::Bytes);
+        let mut chart = Chart::lines(title, Axis::OwnTime, Unit::Bytes);
         for (pass, label) in self.passes.iter().rev() {
             chart = chart.source(pass.clone().with(Buffer).to_string(), *label);
         }

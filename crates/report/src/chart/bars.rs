@@ -3,7 +3,7 @@
 
 use record::{Chart, Run, Unit};
 
-use super::canvas::{Anchor, CHAR, Canvas};
+use super::canvas::{Anchor, CHAR, Canvas, extent};
 use super::scale::{Scale, shown};
 use super::{ChartValue, Classes, Drawn, NARROW, WIDE, figure_of, group_of, label_of};
 
@@ -74,7 +74,15 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
     let names_width = if narrow { 0.0 } else { (widest + 14.0).min(NAMES_MAX) };
     let levels: Vec<_> =
         chart.bands.iter().filter_map(|b| Some((b.label.as_str(), b.y?[1]))).collect();
-    let top = if levels.is_empty() { 2.0 } else { LINE };
+    let room = width - names_width - VALUE;
+    let place = |value: f64| names_width + scale.share(value).clamp(0.0, 1.0) * room;
+    let rows = rows(
+        levels
+            .iter()
+            .map(|(label, value)| extent(width, "label", place(*value), Anchor::Middle, label)),
+    );
+    let row_count = rows.iter().map(|row| row + 1).max().unwrap_or(0);
+    let top = if levels.is_empty() { 2.0 } else { LINE * row_count as f64 };
     // Positions first, because they determine the height of the drawing.
     let (mut y, mut places, mut headings) = (top, Vec::new(), Vec::new());
     for (index, bar) in bars.iter().enumerate() {
@@ -95,11 +103,10 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
         y += BAR + GAP;
     }
     let mut canvas = Canvas::new(width, y + 4.0);
-    let room = width - names_width - VALUE;
-    let place = |value: f64| names_width + scale.share(value).clamp(0.0, 1.0) * room;
-    for (label, value) in levels {
-        canvas.line("level", [place(value), top - 4.0], [place(value), y]);
-        canvas.text("label", [place(value), 8.0], Anchor::Middle, label);
+    for ((label, value), row) in levels.into_iter().zip(rows) {
+        let label_y = top - LINE * (row as f64 + 1.0) + 8.0;
+        canvas.line("level", [place(value), label_y + 6.0], [place(value), y]);
+        canvas.text("label", [place(value), label_y], Anchor::Middle, label);
     }
     for (y, name) in headings {
         if narrow {
@@ -115,6 +122,22 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
         canvas.line("axis", [names_width, top - 2.0], [names_width, y]);
     }
     canvas
+}
+
+/// The row of each label above the bars, counted from below, so that none covers another.
+fn rows(extents: impl Iterator<Item = [f64; 2]>) -> Vec<usize> {
+    let (mut rows, mut extents_placed): (Vec<usize>, Vec<[f64; 2]>) = Default::default();
+    for [left, right] in extents {
+        let is_free = |row: &usize| {
+            let mut neighbours =
+                rows.iter().zip(&extents_placed).filter(|(other, _)| *other == row);
+            neighbours.all(|(_, [from, to])| right <= *from || left >= *to)
+        };
+        let row = (0..).find(is_free).unwrap_or(0);
+        rows.push(row);
+        extents_placed.push([left, right]);
+    }
+    rows
 }
 
 fn one(canvas: &mut Canvas, unit: Unit, bar: &Bar, y: f64, at: &impl Fn(f64) -> f64) {

@@ -13,16 +13,21 @@ pub(super) enum Anchor {
     End,
 }
 
+/// Height of a line of text, pixels.
+const TEXT: f64 = 15.0;
+
 /// A drawing of a given size.
 pub(super) struct Canvas {
     pub(super) width: f64,
     pub(super) height: f64,
     body: String,
+    /// The areas of its texts: left, right, top and bottom.
+    texts: Vec<[f64; 4]>,
 }
 
 impl Canvas {
     pub(super) fn new(width: f64, height: f64) -> Canvas {
-        Canvas { width, height, body: String::new() }
+        Canvas { width, height, body: String::new(), texts: Vec::new() }
     }
 
     pub(super) fn rect(&mut self, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
@@ -73,18 +78,37 @@ impl Canvas {
 
     /// Text, vertically centred at `y`; moved horizontally if it would leave the drawing.
     pub(super) fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
-        // Labels are bold.
-        let char_width = if class == "label" { 1.12 * CHAR } else { CHAR };
-        let width = char_width * text.chars().count() as f64;
-        let (word, low, high) = match anchor {
-            Anchor::Start => ("start", 0.0, self.width - width),
-            Anchor::Middle => ("middle", width / 2.0, self.width - width / 2.0),
-            Anchor::End => ("end", width, self.width),
+        let [left, right] = extent(self.width, class, x, anchor, text);
+        self.texts.push([left, right, y - TEXT / 2.0, y + TEXT / 2.0]);
+        let (word, x) = match anchor {
+            Anchor::Start => ("start", left),
+            Anchor::Middle => ("middle", (left + right) / 2.0),
+            Anchor::End => ("end", right),
         };
-        let x = x.min(high).max(low.min(high.max(0.0)));
         let escaped = markup! { (emit::plain(text)) }.into_string();
         let place = format!("x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{word}\"", y + 4.0);
         self.body += &format!("<text class=\"{class}\" {place}>{escaped}</text>");
+    }
+
+    /// Draws a label at the first of several places where it covers no other text; at the first one
+    /// if there is none.
+    pub(super) fn label(
+        &mut self,
+        places: impl IntoIterator<Item = ([f64; 2], Anchor)>,
+        text: &str,
+    ) {
+        let places: Vec<_> = places.into_iter().collect();
+        let is_free = |([x, y], anchor): &([f64; 2], Anchor)| {
+            let [left, right] = extent(self.width, "label", *x, *anchor, text);
+            let (top, bottom) = (y - TEXT / 2.0, y + TEXT / 2.0);
+            self.texts.iter().all(|[from, to, upper, lower]| {
+                right <= *from || left >= *to || bottom <= *upper || top >= *lower
+            })
+        };
+        let free = places.iter().find(|place| is_free(place)).or(places.first()).copied();
+        if let Some((point, anchor)) = free {
+            self.text("label", point, anchor, text);
+        }
     }
 
     pub(super) fn finish(self, class: &str) -> Markup {
@@ -93,6 +117,39 @@ impl Canvas {
             svg.(class) viewBox=(view) aria-hidden="true" {
                 (PreEscaped(self.body))
             }
+        }
+    }
+}
+
+/// The left and right end of a text in a drawing of this width, moved to be inside of it.
+pub(super) fn extent(width: f64, class: &str, x: f64, anchor: Anchor, text: &str) -> [f64; 2] {
+    // Labels are bold.
+    let char_width = if class == "label" { 1.12 * CHAR } else { CHAR };
+    let text_width = char_width * text.chars().count() as f64;
+    let left = match anchor {
+        Anchor::Start => x,
+        Anchor::Middle => x - text_width / 2.0,
+        Anchor::End => x - text_width,
+    };
+    let left = left.min(width - text_width).max(0.0);
+    [left, left + text_width]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_avoids_the_texts_that_are_there() {
+        let mut canvas = Canvas::new(300.0, 100.0);
+        canvas.text("tick", [150.0, 20.0], Anchor::Middle, "a tick");
+        let rows = |x: f64| [20.0, 35.0, 50.0].map(|y| ([x, y], Anchor::Start));
+        canvas.label(rows(140.0), "first");
+        canvas.label(rows(170.0), "second");
+        canvas.label(rows(0.0), "third");
+        let svg = canvas.finish("wide").into_string();
+        for place in ["x=\"140.0\" y=\"39.0\"", "x=\"170.0\" y=\"54.0\"", "x=\"0.0\" y=\"24.0\""] {
+            assert!(svg.contains(place), "{place}: {svg}");
         }
     }
 }

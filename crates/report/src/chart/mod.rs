@@ -9,6 +9,7 @@ mod bars;
 mod canvas;
 mod heatmap;
 mod lines;
+mod map;
 mod plane;
 mod points;
 mod scale;
@@ -40,6 +41,7 @@ fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
         ChartKind::Lines => lines::draw(chart, run),
         ChartKind::Points => points::draw(chart, run),
         ChartKind::Heatmap => heatmap::draw(chart, run),
+        ChartKind::Map => map::draw(chart, run),
         ChartKind::Other(name) => return Some(of_a_later_version(chart, name)),
     }?;
     Some(markup! {

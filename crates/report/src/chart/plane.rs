@@ -1,8 +1,8 @@
 //! The plane of a chart with two axes: grid, ticks, titles, marks and bands.
 
-use record::{Axis, Chart, Unit};
+use record::{Axis, Chart, ChartKind, Unit};
 
-use super::canvas::{Anchor, CHAR, Canvas};
+use super::canvas::{Anchor, Canvas, extent};
 use super::scale::{self, Base, Scale};
 use super::{NARROW, WIDE};
 
@@ -12,11 +12,14 @@ const RIGHT: f64 = 14.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 44.0;
 /// Height of a label.
-const LABEL: f64 = 12.0;
+const LABEL: f64 = 16.0;
+/// Rows in which a label looks for space.
+const ROWS: u32 = 8;
 
-/// Height of a plot, and of a temperature plot that accompanies another.
+/// Height of a plot, of a temperature plot that accompanies another, and of a strip.
 const HEIGHT: f64 = 260.0;
 const HEIGHT_OF_TEMPERATURE: f64 = 110.0;
+const HEIGHT_OF_MAP: f64 = 60.0;
 
 /// A plane with its scales.
 pub(super) struct Plane {
@@ -26,14 +29,20 @@ pub(super) struct Plane {
     axis: Axis,
     unit: Unit,
     narrow: bool,
+    is_map: bool,
 }
 
 impl Plane {
     pub(super) fn new(chart: &Chart, x: Scale, y: Scale, narrow: bool) -> Plane {
-        let height = if chart.y == Unit::Celsius { HEIGHT_OF_TEMPERATURE } else { HEIGHT };
+        let height = match (&chart.kind, chart.y) {
+            (ChartKind::Map, _) => HEIGHT_OF_MAP,
+            (_, Unit::Celsius) => HEIGHT_OF_TEMPERATURE,
+            _ => HEIGHT,
+        };
         let width = if narrow { NARROW } else { WIDE };
         let canvas = Canvas::new(width, TOP + height + BOTTOM);
-        Plane { canvas, x, y, axis: chart.x.clone(), unit: chart.y, narrow }
+        let is_map = chart.kind == ChartKind::Map;
+        Plane { canvas, x, y, axis: chart.x.clone(), unit: chart.y, narrow, is_map }
     }
 
     /// Width of the plot, pixels.
@@ -53,7 +62,12 @@ impl Plane {
 
     /// Draws grid, ticks and titles.
     pub(super) fn axes(&mut self, base: Base) {
-        let [right, bottom] = [self.canvas.width - RIGHT, self.canvas.height - BOTTOM];
+        self.vertical_axis();
+        self.horizontal_axis(base);
+    }
+
+    fn vertical_axis(&mut self) {
+        let right = self.canvas.width - RIGHT;
         let (divisor, unit) = scale::unit_of_axis(self.unit, self.y.value(1.0) / 1.08);
         let rows = if self.down() < 150.0 { 3 } else { 5 };
         for tick in self.y.ticks(rows, Base::Ten) {
@@ -66,6 +80,11 @@ impl Plane {
             self.canvas.text("tick", [LEFT - 8.0, y], Anchor::End, &words);
         }
         self.canvas.text("title", [0.0, 9.0], Anchor::Start, unit);
+    }
+
+    /// Draws the grid, ticks and title of the horizontal axis alone.
+    pub(super) fn horizontal_axis(&mut self, base: Base) {
+        let bottom = self.canvas.height - BOTTOM;
         let (divisor, title) = scale::horizontal(&self.axis, self.x.value(1.0) / 1.3);
         let ticks_max = (self.across() / if self.narrow { 62.0 } else { 84.0 }) as usize;
         let scaled = self.x;
@@ -79,7 +98,7 @@ impl Plane {
         self.canvas.text("title", [middle, bottom + 33.0], Anchor::Middle, &title);
     }
 
-    /// Draws bands and windows, below the data.
+    /// Draws bands and windows, below the data; those of a strip are above it and fade it.
     pub(super) fn bands(&mut self, chart: &Chart) {
         for band in &chart.bands {
             let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
@@ -88,27 +107,36 @@ impl Plane {
             if band.y.is_some() && y0 == y1 {
                 continue;
             }
-            self.canvas.rect("band", [left, high], [right - left, low - high]);
+            let class = if self.is_map { "beyond" } else { "band" };
+            self.canvas.rect(class, [left, high], [right - left, low - high]);
         }
     }
 
     /// Draws levels, marks and the labels of bands, above the data.
     pub(super) fn marks(&mut self, chart: &Chart) {
         let [right, bottom] = [self.canvas.width - RIGHT, self.canvas.height - BOTTOM];
-        let width = |label: &str| CHAR * label.chars().count() as f64;
+        let drawing_width = self.canvas.width;
+        let width = |label: &str| {
+            let [start, end] = extent(drawing_width, "label", 0.0, Anchor::Start, label);
+            end - start
+        };
         for mark in &chart.marks {
             let x = self.place(mark.at, 0.0)[0];
             if let (Some(low), Some(high)) = (mark.low, mark.high) {
                 let [left, right] = [self.place(low, 0.0)[0], self.place(high, 0.0)[0]];
                 self.canvas.rect("band", [left, TOP], [right - left, bottom - TOP]);
             }
-            self.canvas.line("mark", [x, TOP - 4.0], [x, bottom]);
-            let right_of = x + 6.0 + width(&mark.label) <= right;
-            let (x, anchor) =
-                if right_of { (x + 6.0, Anchor::Start) } else { (x - 6.0, Anchor::End) };
-            self.canvas.text("label", [x, TOP + 4.0], anchor, &mark.label);
+            // A strip has its marks above it, where a plot has the unit of its other axis.
+            let top = if self.is_map { TOP - 14.0 } else { TOP + 4.0 };
+            self.canvas.line("mark", [x, top - 8.0], [x, bottom]);
+            let right_of = (x + 6.0, Anchor::Start);
+            let left_of = (x - 6.0, Anchor::End);
+            let is_room = x + 6.0 + width(&mark.label) <= right;
+            let sides = if is_room { [right_of, left_of] } else { [left_of, right_of] };
+            let rows = (0..ROWS).map(|row| top + LABEL * f64::from(row));
+            let places = rows.flat_map(|y| sides.map(|(x, anchor)| ([x, y], anchor)));
+            self.canvas.label(places, &mark.label);
         }
-        let mut labels: Vec<[f64; 3]> = Vec::new();
         for band in chart.bands.iter().filter(|band| !band.label.is_empty()) {
             let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
             let (left, right) = (self.place(x0, 0.0)[0], self.place(x1, 0.0)[0]);
@@ -126,24 +154,22 @@ impl Plane {
                     } else {
                         (left + 4.0, Anchor::Start)
                     };
-                    let end = if is_inside { x } else { x + label_width };
-                    // The labels of adjacent levels are side by side.
+                    // The labels of adjacent levels are side by side, or else below each other.
+                    let shift_max = if is_inside { (x - label_width - left).max(0.0) } else { 0.0 };
                     let shifts = (0..4).map(|n| f64::from(n) * (label_width + 8.0));
-                    let mut shifts =
-                        shifts.filter(|shift| !is_inside || end - shift - label_width >= left);
-                    let shift = shifts.find(|shift| {
-                        let [start, end] = [end - shift - label_width, end - shift];
-                        labels.iter().all(|[from, to, y]| {
-                            (y - label_y).abs() >= LABEL || end <= *from || start >= *to
-                        })
-                    });
-                    let shift = shift.unwrap_or(0.0);
-                    labels.push([end - shift - label_width, end - shift, label_y]);
-                    self.canvas.text("label", [x - shift, label_y], anchor, &band.label);
+                    let shifts = shifts.filter(move |shift| *shift <= shift_max);
+                    let rows_below = (0..ROWS).map(|row| y + 12.0 + LABEL * f64::from(row));
+                    let rows_above = (1..ROWS).map(|row| label_y - LABEL * f64::from(row));
+                    let rows = std::iter::once(label_y).chain(rows_below).chain(rows_above);
+                    let rows = rows.filter(|y| (TOP..bottom).contains(y));
+                    let places = rows
+                        .flat_map(|y| shifts.clone().map(move |shift| ([x - shift, y], anchor)));
+                    self.canvas.label(places, &band.label);
                 }
                 None => {
-                    let middle = (left + right) / 2.0;
-                    self.canvas.text("label", [middle, bottom - 10.0], Anchor::Middle, &band.label);
+                    let middle = ((left + right) / 2.0).max(LEFT + width(&band.label) / 2.0 + 4.0);
+                    let rows = (0..ROWS).map(|row| bottom - 10.0 - LABEL * f64::from(row));
+                    self.canvas.label(rows.map(|y| ([middle, y], Anchor::Middle)), &band.label);
                 }
             }
         }

@@ -138,9 +138,9 @@ pub(super) fn horizontal(axis: &Axis, most: f64) -> (f64, String) {
     match axis {
         Axis::BytesWritten => titled("written", bytes(most)),
         Axis::Address => titled("address on the drive", bytes(most)),
-        Axis::Time if most >= 7200.0 => (3600.0, "time, hours".into()),
-        Axis::Time if most >= 300.0 => (60.0, "time, minutes".into()),
-        Axis::Time => (1.0, "time, seconds".into()),
+        Axis::Time | Axis::OwnTime if most >= 7200.0 => (3600.0, "time, hours".into()),
+        Axis::Time | Axis::OwnTime if most >= 300.0 => (60.0, "time, minutes".into()),
+        Axis::Time | Axis::OwnTime => (1.0, "time, seconds".into()),
         Axis::Round => (1.0, "round".into()),
         Axis::Rest => (1.0, "idle time before the workload, seconds".into()),
         Axis::QueueDepth => (1.0, "queue depth".into()),

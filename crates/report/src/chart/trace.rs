@@ -87,8 +87,14 @@ fn columns(chart: &Chart, series: &[&Series]) -> Vec<String> {
 }
 
 fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<TracePoint> {
+    let is_time = matches!(chart.x, Axis::Time | Axis::OwnTime);
+    let own_starts = || series.iter().map(|series| series.start_ns).min();
     let series_shown = run.series.iter().filter(|series| chart.sources.contains(&series.name));
-    let origin = series_shown.map(|series| series.start_ns).min().unwrap_or(0);
+    let origin = match chart.x {
+        Axis::OwnTime => own_starts(),
+        _ => series_shown.map(|series| series.start_ns).min(),
+    };
+    let origin = origin.unwrap_or(0);
     let mut points = Vec::new();
     let (mut bytes, mut round, mut end_time) = (0.0, 0.0, f64::NEG_INFINITY);
     for series in series {
@@ -114,7 +120,7 @@ fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Trace
             // Sensors are read less often than other values; their pauses within a series are not
             // gaps.
             let rare = chart.y == record::Unit::Celsius && last_x.is_some();
-            let begins = chart.x == Axis::Time && !rare && pause > GAP_INTERVALS * span;
+            let begins = is_time && !rare && pause > GAP_INTERVALS * span;
             last_x = Some(start + t);
             points.push(TracePoint { x, y, begins, unmapped: place.unmapped(i) });
         }

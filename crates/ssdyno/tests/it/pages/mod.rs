@@ -1,6 +1,6 @@
 //! The screen of every method as text, and its page, opened in a browser like a person would: on
 //! desktop and phone, light and dark. A number drawn that is not that of its tile, a chart without
-//! a title, an empty plot, a label outside its drawing, a page that scrolls sideways, a script
+//! a title, an empty plot, a label outside its drawing or on another, a page that scrolls sideways, a script
 //! error or a request is a fault.
 //!
 //! All pages of one form are frames of one document, so the browser starts only four times.
@@ -62,6 +62,12 @@ async function look(frame) {
         if (b.x < -1 || b.y < -1 || b.x + b.width > width + 1 || b.y + b.height > height + 1)
           fault(`${title}: '${text.textContent}' is outside its drawing`);
       }
+      const boxes = [...svg.querySelectorAll("text")].map((text) => [text.textContent, text.getBBox()]);
+      boxes.forEach(([one, a], i) => boxes.slice(i + 1).forEach(([other, b]) => {
+        const across = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
+        const down = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
+        if (across > 0 && down > 3) fault(`${title}: '${one}' covers '${other}'`);
+      }));
     }
     const canvas = figure.querySelector("canvas");
     if (canvas && !drawn(canvas)) fault(`${title}: nothing is drawn`);
