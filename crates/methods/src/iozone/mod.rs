@@ -33,6 +33,9 @@ const SECONDS: f64 = 90.0;
 /// Maximum share of the file that may remain in the page cache after dropping it.
 const LEFT_MAX: f64 = 0.05;
 
+/// The size of a large block, in which the size of a scratch file is counted, bytes.
+const LARGE_BYTES: u64 = 1 << 20;
+
 /// Time after which the figures so far are kept, nanoseconds.
 const KEEP_NS: u64 = 1_000_000_000;
 
@@ -153,6 +156,9 @@ impl Run {
         let spec = options.get(&IOZONE).unwrap_or_else(|| {
             let mut spec = Iozone::default();
             if let (Some(bytes), [row]) = (options.size, &mut spec.rows[..]) {
+                // A scratch file has whole large blocks.
+                let is_rounded = bytes.saturating_sub(target.bytes) < LARGE_BYTES;
+                let bytes = if is_rounded { bytes.min(target.bytes) } else { bytes };
                 row.file_bytes = (bytes - bytes % 4096).max(BYTES_MIN);
             }
             spec

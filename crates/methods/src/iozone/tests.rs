@@ -96,3 +96,16 @@ fn without_a_first_write_the_file_is_filled_and_a_read_only_target_skips_writes(
     let small = plan(find("iozone").expect("exists"), &fake.info, &options).expect_err("no room");
     assert!(matches!(small, MethodError::TooSmall { .. }), "{small}");
 }
+
+/// A file of `--size 200MB` has 190 MiB.
+#[test]
+fn a_size_between_two_large_blocks_has_room() {
+    let mut fake = Fake::new(Traits::default());
+    fake.info.bytes = 190 << 20;
+    let sized = |bytes| {
+        let options = Options { size: Some(bytes), ..Options::default() };
+        plan(find("iozone").expect("exists"), &fake.info, &options)
+    };
+    assert_eq!(sized(200_000_000).expect("room").region_bytes, 190 << 20);
+    assert!(matches!(sized(192 << 20), Err(MethodError::TooSmall { .. })));
+}
