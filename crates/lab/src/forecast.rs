@@ -1,14 +1,14 @@
 //! What a plan expects: the work's script with the rates that are known of the drive.
 //!
 //! Those of a preset are its usual figures; those of a real drive come from its last complete run
-//! of `quick`. Of any other drive only the class is known: then the plan has a range, from the
-//! fastest to the slowest drive of that class. A real drive on which the same work was done before
-//! takes as long as it did then.
+//! of `quick`, and say only roughly how long other work takes, so the plan has a range. Of any other
+//! drive only the class is known: then the range is from the fastest to the slowest drive of that
+//! class. A real drive on which the same work was done before takes as long as it did then.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use record::{Plan, PlanRange, Run, TargetKind, Unit};
+use record::{Plan, PlanRange, PlanStep, Run, TargetKind, Unit};
 use rig::{DirectionRates, DurableRates, Rates, TargetInfo};
 use script::Session;
 
@@ -27,6 +27,13 @@ const WITHOUT_EFFECT: [&str; 4] = ["capacity", "state", "vary", "vary.session_se
 /// Bytes per operation of the figures in operations per second.
 const SMALL_BYTES: f64 = 4096.0;
 
+/// Factor by which work on a real drive may be faster or slower than the rates of `quick` tell.
+const ROUGHLY: f64 = 1.5;
+
+/// Time in which a workload on a real drive begins and ends, at most, seconds: 20 ms each of the 512
+/// workloads of `zones` on two processors with other work.
+const AROUND_SECONDS: f64 = 0.025;
+
 /// What is known about the rates of a drive.
 #[derive(Debug, PartialEq)]
 enum Forecast {
@@ -41,7 +48,10 @@ enum Forecast {
 pub(crate) fn plan(info: &TargetInfo, work: &Work<'_>, store: Option<&Path>) -> Result<Plan> {
     let plan = match forecast(info, store) {
         Forecast::Unknown => plan_with(None, info, work)?,
-        Forecast::Known(rates) => plan_with(Some(rates), info, work)?,
+        Forecast::Known(rates) if info.target.kind == TargetKind::Virtual => {
+            plan_with(Some(rates), info, work)?
+        }
+        Forecast::Known(rates) => roughly(plan_with(Some(rates), info, work)?),
         Forecast::Between([slow, fast]) => {
             let slow = plan_with(Some(slow), info, work)?;
             between(slow, &plan_with(Some(fast), info, work)?)
@@ -75,9 +85,7 @@ fn as_earlier(mut plan: Plan, seconds: f64) -> Plan {
     let factor = seconds / plan.seconds.max(f64::MIN_POSITIVE);
     plan.steps.iter_mut().for_each(|step| step.seconds *= factor);
     plan.seconds = seconds;
-    if let Some(range) = &mut plan.range {
-        range.seconds = [seconds; 2];
-    }
+    plan.range = None;
     plan
 }
 
@@ -159,6 +167,30 @@ fn each(a: Rates, b: Rates, pick: fn(f64, f64) -> f64) -> Rates {
     Rates { read: side(a.read, b.read), write: side(a.write, b.write), durable }
 }
 
+/// Share of its bound from which a step is expected to write all of it, at any rate: it ends by an
+/// amount, not by a time.
+const BY_AMOUNT: f64 = 0.9;
+
+/// The plan with the range that is left if only the rates of other work are known. Its writes depend
+/// on rates only where it ends by time.
+fn roughly(mut plan: Plan) -> Plan {
+    let repeats: u32 = plan.steps.iter().map(|step| step.repeats).sum();
+    let around_seconds = f64::from(repeats) * AROUND_SECONDS;
+    let ends_of = |step: &PlanStep| {
+        let (bytes, most) = (step.write_bytes_expected.unwrap_or(0), step.write_bytes_max);
+        let is_by_amount = bytes as f64 >= BY_AMOUNT * most as f64;
+        let factor = if is_by_amount { 1.0 } else { ROUGHLY };
+        [(bytes as f64 / factor) as u64, ((bytes as f64 * factor) as u64).min(most)]
+    };
+    let ends: Vec<[u64; 2]> = plan.steps.iter().map(ends_of).collect();
+    let [least_bytes, most_bytes] = [0, 1].map(|end| ends.iter().map(|ends| ends[end]).sum());
+    plan.range = Some(PlanRange {
+        seconds: [plan.seconds / ROUGHLY, plan.seconds * ROUGHLY + around_seconds],
+        write_bytes: [least_bytes, most_bytes],
+    });
+    plan
+}
+
 /// The plan whose expectations are between those of two drives.
 fn between(mut plan: Plan, fast: &Plan) -> Plan {
     let seconds = [plan.seconds, fast.seconds];
@@ -209,8 +241,27 @@ mod tests {
         let plan = as_earlier(serde_json::from_value(plan).expect("a plan"), 40.0);
         let steps: Vec<f64> = plan.steps.iter().map(|step| step.seconds).collect();
         assert_eq!((plan.seconds, steps), (40.0, vec![10.0, 30.0]));
-        let range = Some(PlanRange { seconds: [40.0; 2], write_bytes: [5, 6] });
-        assert_eq!(plan.range, range);
+        assert_eq!(plan.range, None);
+    }
+
+    #[test]
+    fn the_rates_of_other_work_give_a_range() {
+        let step = serde_json::json!({"name": "a", "seconds": 3.0, "repeats": 80,
+            "write_bytes_expected": 600, "write_bytes_max": 1000});
+        let filling = serde_json::json!({"name": "b", "seconds": 0.0, "repeats": 0,
+            "write_bytes_expected": 95, "write_bytes_max": 100});
+        let plan = serde_json::json!({
+            "safety": "scratch",
+            "seconds": 3.0,
+            "write_bytes_expected": 695,
+            "write_bytes_max": 1100,
+            "region_bytes": 12,
+            "destroys": null,
+            "steps": [step, filling],
+        });
+        let plan = roughly(serde_json::from_value(plan).expect("a plan"));
+        let range = PlanRange { seconds: [2.0, 6.5], write_bytes: [495, 995] };
+        assert_eq!((plan.seconds, plan.range), (3.0, Some(range)));
     }
 
     #[test]
