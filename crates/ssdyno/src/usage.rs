@@ -70,28 +70,66 @@ fn advice(error: &Error, typed: &[String]) -> String {
     let name = typed.iter().skip(1).find_map(|word| definition.find_subcommand(word));
     let argument = word(error, ContextKind::InvalidArg);
     let meant = match error.kind() {
-        ErrorKind::UnknownArgument => argument.and_then(|typed| option(name, &typed)),
+        ErrorKind::UnknownArgument => argument.and_then(|typed| {
+            let is_run = name.is_some_and(|command| command.get_name() == "run");
+            let free = definition.find_subcommand(FREE).filter(|_| is_run);
+            let elsewhere = || option_elsewhere(free, &typed);
+            option(name, &typed).or_else(elsewhere).or_else(|| spelt(name, &typed))
+        }),
         ErrorKind::InvalidSubcommand => word(error, ContextKind::InvalidSubcommand)
-            .and_then(|typed| Some(emit::typo_of(&typed, names(&definition))?.to_string())),
+            .and_then(|typed| subcommand(&definition, &typed)),
         ErrorKind::InvalidValue => argument.and_then(|argument| value(error, &argument)),
         _ => None,
     };
     meant.unwrap_or_else(|| help(name))
 }
 
-/// The option that an unknown one stands for: by its meaning, or else by its spelling.
+/// The command that takes any workload, and has the options of tools that do.
+const FREE: &str = "io";
+
+/// The command that an unknown one stands for: another spelling, or the one that takes a target.
+fn subcommand(definition: &Command, typed: &str) -> Option<String> {
+    let is_target = typed.starts_with(['/', '.', '~']) || typed.contains([':', '/']);
+    if is_target {
+        return Some(format!("ssdyno run {typed}"));
+    }
+    Some(emit::typo_of(typed, names(definition))?.to_string())
+}
+
+/// The option that an unknown one means in this command.
 fn option(command: Option<&Command>, typed: &str) -> Option<String> {
-    let typed = typed.split('=').next()?.trim_start_matches('-');
-    let options: Vec<&str> = command?.get_arguments().filter_map(Arg::get_long).collect();
+    let typed = name_of(typed);
+    let options = long_options(command?);
     let is_offered = |meaning: &str| {
         let long = meaning.split(' ').next().and_then(|word| word.strip_prefix("--"));
         long.is_none_or(|long| options.contains(&long))
     };
     let by_meaning = MEANINGS.iter().find(|(words, _)| words.contains(&typed));
-    match by_meaning.filter(|(_, meaning)| is_offered(meaning)) {
-        Some((_, meaning)) => Some((*meaning).to_string()),
-        None => emit::typo_of(typed, options.into_iter()).map(|long| format!("--{long}")),
-    }
+    let (_, meaning) = by_meaning.filter(|(_, meaning)| is_offered(meaning))?;
+    Some((*meaning).to_string())
+}
+
+/// The option that has this name or meaning in another command, with that command.
+fn option_elsewhere(command: Option<&Command>, typed: &str) -> Option<String> {
+    let command = command?;
+    let typed = name_of(typed);
+    let same_option = long_options(command).contains(&typed).then(|| format!("--{typed}"));
+    let meant = same_option.or_else(|| option(Some(command), typed))?;
+    meant.starts_with("--").then(|| format!("ssdyno {} TARGET {meant}", command.get_name()))
+}
+
+/// The option of this command that an unknown one misspells.
+fn spelt(command: Option<&Command>, typed: &str) -> Option<String> {
+    let options = long_options(command?);
+    emit::typo_of(name_of(typed), options.into_iter()).map(|long| format!("--{long}"))
+}
+
+fn name_of(typed: &str) -> &str {
+    typed.split('=').next().unwrap_or(typed).trim_start_matches('-')
+}
+
+fn long_options(command: &Command) -> Vec<&str> {
+    command.get_arguments().filter_map(Arg::get_long).collect()
 }
 
 /// A value for an option that has none, or one that it does not know.
@@ -181,7 +219,14 @@ mod tests {
             // A word that means nothing here, or only elsewhere, gets the help.
             ("ssdyno upgrade", "ssdyno --help"),
             ("ssdyno run . --label x", "--title"),
-            ("ssdyno run . --iodepth 4", "ssdyno run --help"),
+            ("ssdyno run . --nothing 4", "ssdyno run --help"),
+            // What a method decides, `io` leaves to the user.
+            ("ssdyno run . --iodepth 4", "ssdyno io TARGET --depth"),
+            ("ssdyno run . --bs 4k", "ssdyno io TARGET --bs"),
+            ("ssdyno run . --numjobs=4", "ssdyno io TARGET --jobs"),
+            ("ssdyno run . --runtime=10", "--time 10s"),
+            ("ssdyno sim:sd-150x", "ssdyno run sim:sd-150x"),
+            ("ssdyno ./here", "ssdyno run ./here"),
             ("ssdyno completions ksh", "ssdyno completions --help"),
         ];
         for (typed, advice) in table {
