@@ -152,7 +152,7 @@ impl Live {
         let share = if self.seconds > 0.0 { (plan_elapsed / self.seconds).min(0.99) } else { 0.0 };
         self.bar.set_position((share * PARTS as f64) as u64);
         // The most important part comes first, because a narrow terminal cuts off the end.
-        let message = format!("{eta:<11}  {:<22}  {what}", self.step);
+        let message = format!("{eta:<11}  {:<34}  {what}", self.step);
         let message = emit::plain(&message).into_owned();
         if let Some((period, last)) = &mut self.lines
             && last.elapsed() >= *period
@@ -182,9 +182,10 @@ impl Live {
 
     fn begin_step(&mut self, name: &str, replicate: u32) {
         let repeats = self.repeats.iter().find(|r| r.0 == name).map_or(1, |r| r.1);
+        let words = record::MetricKey::parse(name).in_words();
         self.step = match repeats {
-            0 | 1 => name.to_string(),
-            n => format!("{name} {}/{n}", replicate + 1),
+            0 | 1 => words,
+            n => format!("{words} {}/{n}", replicate + 1),
         };
         self.show("");
     }

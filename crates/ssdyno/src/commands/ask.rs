@@ -16,6 +16,13 @@ use crate::screen;
 /// The virtual drive to look around with.
 const VIRTUAL: &str = "sim:samsung-980-pro-1t";
 
+/// The questions that people have, most common first; those that fit the target are offered.
+const QUESTIONS: [&str; 9] =
+    ["quick", "sustain", "authentic", "heat", "fake", "curve", "zones", "power", "geometry"];
+
+/// The number of questions offered.
+const OFFERED: usize = 5;
+
 /// Asks, and runs what was chosen.
 pub fn run() -> Result {
     if !stdin().is_terminal() || !stderr().is_terminal() {
@@ -27,13 +34,16 @@ pub fn run() -> Result {
     drives.extend(list::choices());
     drives.push(Choice::new(VIRTUAL, "a virtual drive, to look around: nothing is written"));
     let target = choose("Which drive?", &drives, "or another path, or sim:NAME")?;
-    let questions: Vec<Choice> = work::methods()
+    let questions: Vec<Choice> = QUESTIONS
+        .iter()
+        .filter_map(|name| work::methods().find(|method| method.name == *name))
         .filter(|method| fits(method, &target))
-        .map(|method| Choice::new(method.name, method.summary))
+        .map(|method| Choice::new(method.name, format!("{}?", method.summary)))
+        .take(OFFERED)
         .collect();
-    let method = choose("Which question?", &questions, "ssdyno methods NAME explains one")?;
+    let method = choose("Which question?", &questions, "or another of ssdyno methods")?;
     let words = ["ssdyno", "run", &target, "-m", &method].map(String::from);
-    carry_out([&words[..], &["--dry-run".into()]].concat())?;
+    carry_out([&words[..], &["--dry-run".into(), "--quiet".into()]].concat())?;
     if !answer("\nRun it? [Y/n]")?.is_none_or(|text| text.to_lowercase().starts_with('y')) {
         screen::say(&format!("later: {}", words.join(" ")));
         return Ok(ExitCode::SUCCESS);
@@ -50,7 +60,9 @@ fn fits(method: &MethodInfo, target: &str) -> bool {
         _ => Safety::Scratch,
     };
     let needs_words = method.options.iter().any(|option| matches!(option.form(), Form::Rest(_)));
-    method.safety <= permitted && !needs_words && work::method(method.name).is_ok()
+    let in_file = permitted == Safety::Scratch && method.scratch.passes.is_some();
+    let is_permitted = method.safety <= permitted || in_file;
+    is_permitted && !needs_words && work::method(method.name).is_ok()
 }
 
 /// Runs a command line as if it had been typed.

@@ -46,11 +46,17 @@ fn list(args: &DrivesArgs, style: &Style) -> Result<String> {
     } else {
         names(&drives, style)
     };
-    let legend = "\nssdyno run sim:NAME measures one; sim:NAME?state=used starts with a used drive\n\
-                  ssdyno drives -v describes them all; drives show NAME: figures and sources\n\
-                  ssdyno replicate lists the documents named in the descriptions\n";
-    Ok(text + legend)
+    let legend: String =
+        LEGEND.map(|line| format!("{}\n", screen::wrap(line, style.width))).concat();
+    Ok(format!("{text}\n{legend}"))
 }
+
+/// What can be done with the drives.
+const LEGEND: [&str; 3] = [
+    "ssdyno run sim:NAME measures one; sim:NAME?state=used starts with a used drive",
+    "ssdyno drives -v describes them all; drives show NAME: figures and sources",
+    "ssdyno replicate lists the documents named in the descriptions",
+];
 
 /// Kinds of drives, by the first word of their own link.
 const KINDS: [(&str, &[&str]); 4] = [

@@ -51,6 +51,9 @@ fn table(methods: &[&MethodInfo]) -> String {
     format!("{}\n{}\n", table.render(&style), legend.join("\n"))
 }
 
+/// Width of the names of a method's facts.
+const FACT: usize = 9;
+
 fn in_full(info: &MethodInfo) -> String {
     let width = screen::style().width.min(90);
     let text = screen::wrap(info.about, width);
@@ -60,7 +63,8 @@ fn in_full(info: &MethodInfo) -> String {
         info.name,
         info.summary,
         info.safety.name(),
-        info.writes,
+        screen::wrap(info.writes, width.saturating_sub(FACT))
+            .replace('\n', &format!("\n{:FACT$}", "")),
         units::span(info.seconds),
         options(info, width),
     )

@@ -22,13 +22,17 @@ pub fn run(target: &str, args: &MeasureArgs, work: &Work<'_>) -> Result {
     present::conclude(record(&request, &args.output, work)?, &args.output)
 }
 
-/// Shows the plan and cost of a run.
+/// Shows the plan and cost of a run; with `--quiet` the cost alone.
 pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<()> {
     let planned = request.plan(work)?;
     if output.is_json() {
         return present::print(&present::json(&planned.plan)?);
     }
-    print_plan(&planned, &announcement(request, &planned), present::SCRATCH)
+    let announcement = announcement(request, &planned);
+    if output.quiet {
+        return present::print(&format!("{announcement}\n"));
+    }
+    print_plan(&planned, &announcement, present::SCRATCH)
 }
 
 /// Prints a plan in full. `scratch` is its effect on a directory.
