@@ -98,20 +98,21 @@ pub static RULE: Rule = Rule {
 /// Returns at most one cause for each figure that has no direct cause.
 pub fn contenders(target: &TargetInfo, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
     let grid = Grid::from_digests(seen);
-    let mut rulings: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
-    // Such a drive also reads whole units, which hides the cost of a command, but not a short queue.
-    if !rulings.is_empty() {
-        rulings.extend(
-            grid.device_depth(target).filter(|r| r.verdict.kind != VerdictKind::PerCommand),
-        );
-    } else {
-        let depth = grid.device_depth(target);
-        let ceiling = super::link::ceiling(target).unwrap_or(f64::INFINITY);
-        let commands = [Read, Write].map(|kind| grid.per_command(kind, ceiling));
-        let alone = [grid.unit_alone(), grid.command_alone(Read), grid.command_alone(Write)];
-        let causes = [depth].into_iter().chain(commands).chain(alone);
-        rulings = causes.flatten().collect();
-    }
+    let depth = grid.device_depth(target);
+    let mut rulings: Vec<Ruling> = match grid.mapping_unit() {
+        // Such a drive also reads whole units, which hides the cost of a command, but not a short
+        // queue.
+        Some(unit) => {
+            let depth = depth.filter(|depth| depth.verdict.kind != VerdictKind::PerCommand);
+            [Some(unit), depth].into_iter().flatten().collect()
+        }
+        None => {
+            let ceiling = super::link::ceiling(target).unwrap_or(f64::INFINITY);
+            let commands = [Read, Write].map(|kind| grid.per_command(kind, ceiling));
+            let alone = [grid.unit_alone(), grid.command_alone(Read), grid.command_alone(Write)];
+            [depth].into_iter().chain(commands).chain(alone).flatten().collect()
+        }
+    };
     let mut explained: Vec<String> = Vec::new();
     let of_direct = direct.iter().filter(|ruling| ruling.applies());
     explained.extend(of_direct.flat_map(|r| r.verdict.explains.iter().map(|e| e.metric.clone())));

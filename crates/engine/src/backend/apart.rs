@@ -5,10 +5,8 @@
 
 use std::io;
 
-use rig::TimeSplit;
 use workload::Op;
 
-use super::Files;
 use super::{Backend, Completion, Wait};
 
 pub(crate) struct SubmitApart<'b> {
@@ -26,36 +24,10 @@ impl<'b> SubmitApart<'b> {
 }
 
 impl Backend for SubmitApart<'_> {
-    fn spin_ns(&self) -> u64 {
-        self.inner.spin_ns()
-    }
-
-    fn carries_data(&self) -> bool {
-        self.inner.carries_data()
-    }
-
-    fn is_virtual(&self) -> bool {
-        self.inner.is_virtual()
-    }
-
-    fn now(&self) -> u64 {
-        self.inner.now()
-    }
+    pass_on!();
 
     fn depth_max(&self) -> u32 {
         self.inner.depth_max()
-    }
-
-    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
-        self.inner.buffer(slot, bytes)
-    }
-
-    fn priority(&self, slot: u32) -> u16 {
-        self.inner.priority(slot)
-    }
-
-    fn split(&self, slot: u32) -> TimeSplit {
-        self.inner.split(slot)
     }
 
     fn submitted(&self, slot: u32) -> Option<u64> {
@@ -89,42 +61,6 @@ impl Backend for SubmitApart<'_> {
             Wait::Until(_) if completed == 0 => self.inner.turn(wait, done),
             _ => Ok(()),
         }
-    }
-
-    fn returns_at(&self, wait: Wait) -> Option<u64> {
-        self.inner.returns_at(wait)
-    }
-
-    fn temperature(&mut self) -> Option<f64> {
-        self.inner.temperature()
-    }
-
-    fn read_zeros(&mut self, slot: u32, op: &Op) -> bool {
-        self.inner.read_zeros(slot, op)
-    }
-
-    fn files(&self) -> Option<&Files<'_>> {
-        self.inner.files()
-    }
-
-    fn starts(&self) -> Vec<u64> {
-        self.inner.starts()
-    }
-
-    fn sync(&mut self, address: u64) -> io::Result<()> {
-        self.inner.sync(address)
-    }
-
-    fn empty(&mut self) -> io::Result<()> {
-        self.inner.empty()
-    }
-
-    fn read_back(&mut self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
-        self.inner.read_back(address, buffer)
-    }
-
-    fn missing(&self) -> Vec<&'static str> {
-        self.inner.missing()
     }
 }
 

@@ -9,7 +9,6 @@ use std::io;
 
 use workload::{Op, OpKind};
 
-use super::Files;
 use super::{Backend, Completion, Wait};
 
 pub(crate) struct ByBytes<'b> {
@@ -58,28 +57,14 @@ fn move_byte(to: &mut [u8], from: &[u8], at: &mut usize) {
 }
 
 impl Backend for ByBytes<'_> {
-    fn spin_ns(&self) -> u64 {
-        self.inner.spin_ns()
-    }
-
-    fn now(&self) -> u64 {
-        self.inner.now()
-    }
+    pass_on!();
 
     fn depth_max(&self) -> u32 {
         1
     }
 
-    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
-        self.inner.buffer(slot, bytes)
-    }
-
     fn push(&mut self, slot: u32, op: Op) {
         self.queued = Some((slot, op));
-    }
-
-    fn files(&self) -> Option<&Files<'_>> {
-        self.inner.files()
     }
 
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {

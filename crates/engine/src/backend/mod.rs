@@ -9,6 +9,76 @@
 //! backends with one operation at a time. The backend that polls a queue pair of a drive belongs to
 //! its device (`device/pci/backend.rs`).
 
+/// In a backend that wraps `inner`: everything but its depth, its operations and its turns is the
+/// inner one's.
+macro_rules! pass_on {
+    () => {
+        fn spin_ns(&self) -> u64 {
+            self.inner.spin_ns()
+        }
+
+        fn carries_data(&self) -> bool {
+            self.inner.carries_data()
+        }
+
+        fn is_virtual(&self) -> bool {
+            self.inner.is_virtual()
+        }
+
+        fn now(&self) -> u64 {
+            self.inner.now()
+        }
+
+        fn temperature(&mut self) -> Option<f64> {
+            self.inner.temperature()
+        }
+
+        fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
+            self.inner.buffer(slot, bytes)
+        }
+
+        fn read_zeros(&mut self, slot: u32, op: &Op) -> bool {
+            self.inner.read_zeros(slot, op)
+        }
+
+        fn priority(&self, slot: u32) -> u16 {
+            self.inner.priority(slot)
+        }
+
+        fn split(&self, slot: u32) -> rig::TimeSplit {
+            self.inner.split(slot)
+        }
+
+        fn returns_at(&self, wait: Wait) -> Option<u64> {
+            self.inner.returns_at(wait)
+        }
+
+        fn files(&self) -> Option<&super::Files<'_>> {
+            self.inner.files()
+        }
+
+        fn starts(&self) -> Vec<u64> {
+            self.inner.starts()
+        }
+
+        fn sync(&mut self, address: u64) -> io::Result<()> {
+            self.inner.sync(address)
+        }
+
+        fn empty(&mut self) -> io::Result<()> {
+            self.inner.empty()
+        }
+
+        fn read_back(&mut self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
+            self.inner.read_back(address, buffer)
+        }
+
+        fn missing(&self) -> Vec<&'static str> {
+            self.inner.missing()
+        }
+    };
+}
+
 #[cfg(target_os = "linux")]
 mod aio;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]

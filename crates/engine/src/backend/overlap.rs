@@ -5,10 +5,8 @@
 
 use std::io;
 
-use rig::TimeSplit;
 use workload::{Op, OpKind};
 
-use super::Files;
 use super::{Backend, Completion, Wait};
 
 pub(crate) struct SerializeOverlap<'b> {
@@ -45,36 +43,10 @@ fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
 }
 
 impl Backend for SerializeOverlap<'_> {
-    fn spin_ns(&self) -> u64 {
-        self.inner.spin_ns()
-    }
-
-    fn carries_data(&self) -> bool {
-        self.inner.carries_data()
-    }
-
-    fn is_virtual(&self) -> bool {
-        self.inner.is_virtual()
-    }
-
-    fn now(&self) -> u64 {
-        self.inner.now()
-    }
+    pass_on!();
 
     fn depth_max(&self) -> u32 {
         self.inner.depth_max()
-    }
-
-    fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
-        self.inner.buffer(slot, bytes)
-    }
-
-    fn split(&self, slot: u32) -> TimeSplit {
-        self.inner.split(slot)
-    }
-
-    fn priority(&self, slot: u32) -> u16 {
-        self.inner.priority(slot)
     }
 
     fn push(&mut self, slot: u32, op: Op) {
@@ -99,38 +71,6 @@ impl Backend for SerializeOverlap<'_> {
             self.release();
         }
         Ok(())
-    }
-
-    fn returns_at(&self, wait: Wait) -> Option<u64> {
-        self.inner.returns_at(wait)
-    }
-
-    fn temperature(&mut self) -> Option<f64> {
-        self.inner.temperature()
-    }
-
-    fn read_zeros(&mut self, slot: u32, op: &Op) -> bool {
-        self.inner.read_zeros(slot, op)
-    }
-
-    fn files(&self) -> Option<&Files<'_>> {
-        self.inner.files()
-    }
-
-    fn starts(&self) -> Vec<u64> {
-        self.inner.starts()
-    }
-
-    fn sync(&mut self, address: u64) -> io::Result<()> {
-        self.inner.sync(address)
-    }
-
-    fn read_back(&mut self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
-        self.inner.read_back(address, buffer)
-    }
-
-    fn missing(&self) -> Vec<&'static str> {
-        self.inner.missing()
     }
 }
 

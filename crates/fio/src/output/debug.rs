@@ -67,12 +67,12 @@ mod tests {
         for words in [&["--randrepeat=0"][..], &["--allrandrepeat=0"]] {
             assert_eq!(seed(words), 5);
         }
-        let all: [&[&str]; 4] = [
+        let repeated: [&[&str]; 4] = [
             &[],
             &["--randrepeat=0", "--verify=crc32c"],
             &["--randrepeat=0", "--filename=sim:samsung-980-1t"],
             &["--randrepeat=0", "--randseed=137"],
         ];
-        assert!(all.iter().all(|words| seed(words) == 137));
+        assert!(repeated.iter().all(|words| seed(words) == 137));
     }
 }

@@ -24,8 +24,8 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
         let columns: Vec<&Column> = series.columns.iter().filter(|c| c.unit == chart.y).collect();
         names = columns.iter().map(|column| column.name.clone()).collect();
         let (starts, ends) = (series.column("position")?, series.column("end")?);
-        for (row, ends_of_part) in starts.values.iter().zip(&ends.values).enumerate() {
-            let (Some(start), Some(end)) = (*ends_of_part.0, *ends_of_part.1) else { continue };
+        for (row, (start, end)) in starts.values.iter().zip(&ends.values).enumerate() {
+            let (Some(start), Some(end)) = (*start, *end) else { continue };
             let shares = columns.iter().map(|column| column.values[row].unwrap_or(0.0)).collect();
             parts.push(Part { start, end, shares });
         }

@@ -50,8 +50,8 @@ fn a_later_job_checks_what_was_written_and_no_more() {
         assert_eq!((&side["total_ios"], &side["io_bytes"]), (&20.into(), &81920.into()));
         assert_eq!(side["bw"] == 0, rate_is_zero, "{side}");
     }
-    let own = place.ssdyno(&[&["fio"], &checks[..]].concat()).good().json();
-    assert_eq!(own["jobs"][0]["write"]["total_ios"], 0, "nothing was written");
+    let without_as_is = place.ssdyno(&[&["fio"], &checks[..]].concat()).good().json();
+    assert_eq!(without_as_is["jobs"][0]["write"]["total_ios"], 0, "nothing was written");
     let bytes = fs::read(&state).expect("read");
     assert_eq!((bytes.len(), u64::from_le_bytes(bytes[32..40].try_into().expect("8"))), (176, 20));
     fs::remove_file(&state).expect("removed");
