@@ -346,6 +346,21 @@ mod tests {
         assert!(said(&out).starts_with(shallow), "{}", said(&out));
     }
 
+    /// The cache ended after the first round of four: fast and slow rounds give a wide range.
+    #[test]
+    fn a_figure_is_low_if_every_round_was() {
+        let said = |first: f64| {
+            let mut out = measured();
+            out.metrics[5].value = Some(600e3);
+            out.metrics[3] = out.metrics[3].clone().between(2e6, 90e6, record::Covers::NextRun);
+            out.metrics[3].samples = vec![first, 8e6, 7.9e6, 7.9e6];
+            answer_against(&out, Some(&usual())).expect("measured").headline
+        };
+        let low = "Sequential writes are 2.0 times below this model";
+        assert!(said(20e6).contains(low), "{}", said(20e6));
+        assert!(!said(24e6).contains(low), "{}", said(24e6));
+    }
+
     /// Slower flash holds a deep queue, too; slower commands add to the time of a single read alike.
     #[test]
     fn flash_explains_slow_single_reads_if_the_deep_queue_lost_as_well() {

@@ -78,9 +78,7 @@ impl LowFigure {
         let (order, op) = (cell.order, cell.op?);
         let figure = usual.figures.get(&metric.name)?;
         let factor = figure.value / metric.value.filter(|value| *value > 0.0)?;
-        let is_next = metric.covers == Some(Covers::NextRun);
-        let is_reached = is_next && metric.high.is_some_and(|high| high >= figure.value);
-        if factor < figure.factor_min || is_reached {
+        if factor < figure.factor_min || is_reached(metric, figure) {
             return None;
         }
         let name = match order {
@@ -139,6 +137,14 @@ impl LowFigure {
             _ => "authentic",
         }
     }
+}
+
+/// Whether the next run may reach the usual figure. If every round was low, it will not: rounds
+/// that differ because a cache ended between two of them make its range wide, too.
+fn is_reached(metric: &Metric, usual: &UsualFigure) -> bool {
+    let is_next = metric.covers == Some(Covers::NextRun);
+    let is_low = metric.range().is_some_and(|(_, most)| most * usual.factor_min < usual.value);
+    is_next && !is_low && metric.high.is_some_and(|high| high >= usual.value)
 }
 
 /// The loss of the figure with the deepest queue of its kind; 1 if it is not known. Slower flash makes
