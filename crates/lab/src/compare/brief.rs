@@ -1,22 +1,23 @@
-//! The conclusion on a quantity in two or three words: the last column of a comparison's table.
+//! The conclusion on a quantity in two or three words: the last column of a comparison's table. A
+//! difference names the side with the larger figure, as the ratio does.
 
 use serde::Serialize;
 
-/// The conclusion on a quantity, in brief; in JSON, B is the second side.
+/// The conclusion on a quantity, in brief; in JSON, A and B are the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Brief {
+    /// A rate of the first side is higher.
+    #[serde(rename = "A faster")]
+    FirstFaster,
     /// A rate of the second side is higher.
     #[serde(rename = "B faster")]
-    Faster,
-    /// A rate of the second side is lower.
-    #[serde(rename = "B slower")]
-    Slower,
+    SecondFaster,
+    /// Another quantity of the first side is higher.
+    #[serde(rename = "A higher")]
+    FirstHigher,
     /// Another quantity of the second side is higher.
     #[serde(rename = "B higher")]
-    Higher,
-    /// Another quantity of the second side is lower.
-    #[serde(rename = "B lower")]
-    Lower,
+    SecondHigher,
     /// The sides differ by less than the bound of equivalence.
     #[serde(rename = "same within 5%")]
     Same,
@@ -35,18 +36,18 @@ pub enum Brief {
 }
 
 impl Brief {
-    /// The words about the second side.
-    pub fn words(self) -> &'static str {
+    /// The words, with the names of the two sides.
+    pub fn words(self, [first, second]: [&str; 2]) -> String {
         match self {
-            Brief::Faster => "faster",
-            Brief::Slower => "slower",
-            Brief::Higher => "higher",
-            Brief::Lower => "lower",
-            Brief::Same => "same within 5%",
-            Brief::Inconclusive => "inconclusive",
-            Brief::Unknown => "unknown",
-            Brief::NoClaim => "no claim",
-            Brief::FromMemory => "from memory",
+            Brief::FirstFaster => format!("{first} faster"),
+            Brief::SecondFaster => format!("{second} faster"),
+            Brief::FirstHigher => format!("{first} higher"),
+            Brief::SecondHigher => format!("{second} higher"),
+            Brief::Same => "same within 5%".into(),
+            Brief::Inconclusive => "inconclusive".into(),
+            Brief::Unknown => "unknown".into(),
+            Brief::NoClaim => "no claim".into(),
+            Brief::FromMemory => "from memory".into(),
         }
     }
 }
@@ -56,14 +57,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_has_the_words_about_b() {
+    fn json_has_the_words_about_a_and_b() {
         use Brief::*;
-        for brief in
-            [Faster, Slower, Higher, Lower, Same, Inconclusive, Unknown, NoClaim, FromMemory]
-        {
+        for brief in [
+            FirstFaster,
+            SecondFaster,
+            FirstHigher,
+            SecondHigher,
+            Same,
+            Inconclusive,
+            Unknown,
+            NoClaim,
+            FromMemory,
+        ] {
             let json = serde_json::to_value(brief).expect("a text");
-            let words = json.as_str().expect("a text");
-            assert_eq!(words.trim_start_matches("B "), brief.words());
+            assert_eq!(json.as_str(), Some(brief.words(["A", "B"]).as_str()));
         }
     }
 }

@@ -235,7 +235,10 @@ fn like_work_is_compared_and_unlike_work_refused_by_name() {
         assert_eq!(target.is_some(), a.drive != b.drive, "{case}");
         if differences.is_empty() && a.drive == b.drive {
             same_drive += 1;
-            claims += u32::from(matches!(comparison.pairs[0].claim, Brief::Faster | Brief::Slower));
+            claims += u32::from(matches!(
+                comparison.pairs[0].claim,
+                Brief::FirstFaster | Brief::SecondFaster
+            ));
         }
     }
     assert!(refused > PAIRS / 4 && same_drive > 20, "{refused} refused, {same_drive} alike");

@@ -6,7 +6,7 @@
 use record::Unit;
 use serde::Serialize;
 
-use super::{Pair, is_rate};
+use super::Pair;
 
 /// Greatest loss of speed that a gate can tolerate, as a fraction.
 const LOSS_MAX: f64 = 0.99;
@@ -75,7 +75,7 @@ impl Gate {
     fn passage(&self, pair: &Pair) -> Option<Passage> {
         let (low, high) = pair.low.zip(pair.high)?;
         let [slowest, fastest] = match pair.unit {
-            unit if is_rate(unit) => [low, high],
+            _ if pair.is_rate() => [low, high],
             Unit::Nanoseconds => [1.0 / high, 1.0 / low],
             _ => return None,
         };
@@ -101,14 +101,15 @@ impl GateResult {
         self.slower.is_empty() && self.open.is_empty() && self.tolerated == 0
     }
 
-    /// The conclusion in one line about the side with this name.
-    pub fn sentence(&self, pairs: &[Pair], name: &str) -> String {
+    /// The conclusion in one line about the second of the sides with these names.
+    pub fn sentence(&self, pairs: &[Pair], names: [&str; 2]) -> String {
+        let name = names[1];
         let limit = format!("more than {}%", (1000.0 * self.tolerated_loss).round() / 10.0);
         let total = self.slower.len() + self.open.len() + self.tolerated;
         if self.fails() {
             let figures =
                 self.slower.iter().filter_map(|figure| pairs.iter().find(|p| p.name == *figure));
-            let figures: Vec<String> = figures.map(described).collect();
+            let figures: Vec<String> = figures.map(|pair| described(pair, names)).collect();
             return format!("gate: fails, {name} is slower by {limit} at {}", figures.join("; "));
         }
         let open = match self.open.len() {
@@ -122,39 +123,25 @@ impl GateResult {
 }
 
 /// The figure, its ratio and the interval behind it.
-fn described(pair: &Pair) -> String {
-    let interval = pair.low.zip(pair.high).map(|(low, high)| super::interval([low, high]));
-    let interval = interval.filter(|words| !words.is_empty());
-    let ratio = pair.ratio.map_or_else(String::new, super::in_times);
-    match interval {
-        Some(interval) => format!("{}: {ratio} ({interval})", pair.label),
-        None => format!("{}: {ratio}", pair.label),
-    }
+fn described(pair: &Pair, names: [&str; 2]) -> String {
+    let Some(factor) = pair.factor() else { return pair.label.clone() };
+    let (ratio, interval) = (factor.words_about(names), factor.in_brackets());
+    format!("{}: {ratio}{interval}", pair.label)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Brief;
 
     fn pair(unit: Unit, [low, high]: [f64; 2]) -> Pair {
         Pair {
-            name: "rand-read-4KiB-q32".into(),
             label: "random 4 KiB reads at depth 32".into(),
-            name_b: None,
-            unit,
-            a: None,
-            b: None,
-            ranges: [None, None],
             n: [3, 3],
             primary: true,
             ratio: Some((low * high).sqrt()),
             low: Some(low),
             high: Some(high),
-            threshold: None,
-            spread: None,
-            claim: Brief::NoClaim,
-            outcome: None,
+            ..Pair::named("rand-read-4KiB-q32", unit)
         }
     }
 
@@ -188,11 +175,11 @@ mod tests {
     #[test]
     fn the_sentence_gives_the_interval_behind_a_failure() {
         let gate = Gate::parse("slower=5%").expect("a gate");
-        let sentence = |pairs: &[Pair]| gate.judge(pairs).sentence(pairs, "B");
+        let sentence = |pairs: &[Pair]| gate.judge(pairs).sentence(pairs, ["A", "B"]);
         assert_eq!(
             sentence(&[pair(Unit::Iops, [0.88, 0.92])]),
-            "gate: fails, B is slower by more than 5% at random 4 KiB reads at depth 32: 0.900 times \
-             (0.880 to 0.920 times)"
+            "gate: fails, B is slower by more than 5% at random 4 KiB reads at depth 32: A 1.11 times \
+             (1.09 to 1.14)"
         );
         assert_eq!(
             sentence(&[pair(Unit::Iops, [0.88, 0.99]), pair(Unit::Iops, [0.98, 0.99])]),

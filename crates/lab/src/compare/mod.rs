@@ -8,6 +8,7 @@ mod brief;
 mod conditions;
 #[cfg(test)]
 mod drawn_tests;
+mod factor;
 mod gate;
 pub mod live;
 mod matching;
@@ -29,12 +30,12 @@ pub use brief::Brief;
 
 pub(crate) use self::conditions::differences;
 pub use self::conditions::{Difference, group_by};
+pub use self::factor::Factor;
 pub use self::gate::{Gate, GateResult};
 use self::matching::{Match, match_quantities, primary_names};
 pub(crate) use self::quantity::{Quantity, quantities};
 pub use self::remarks::Remarks;
 use self::remarks::{doubts, is_laid_out, odd};
-pub use self::sentence::{in_times, interval};
 use self::work::WorkComparison;
 pub use self::work::check_alike;
 pub(crate) use self::work::is_alike;
@@ -88,7 +89,7 @@ pub struct Pair {
     pub n: [u32; 2],
     /// Whether a claim about it is possible.
     pub primary: bool,
-    /// The ratio of B to A.
+    /// The ratio of B to A; text states the larger over the smaller: [`Pair::factor`].
     pub ratio: Option<f64>,
     /// Lower end of the ratio's interval, at the confidence level of the test.
     pub low: Option<f64>,
@@ -258,6 +259,14 @@ impl Pair {
         self.name == name || self.name_b.as_deref() == Some(name)
     }
 
+    /// A pair of which nothing is known but its name.
+    #[cfg(test)]
+    fn named(name: &str, unit: Unit) -> Pair {
+        let m =
+            Match { a: name.into(), b: name.into(), label: name.into(), unit, from_memory: false };
+        Pair::new(&m, &[Vec::new(), Vec::new()], false)
+    }
+
     fn new(m: &Match, sides: &[Vec<Quantity>; 2], primary: bool) -> Pair {
         let ranges = sides.each_ref().map(|side| side.first().and_then(|q| q.range));
         let n = sides.each_ref().map(|side| side.len() as u32);
@@ -294,6 +303,11 @@ impl Pair {
         self.conclude(claim.outcome);
     }
 
+    /// Whether more is faster.
+    pub fn is_rate(&self) -> bool {
+        is_rate(self.unit)
+    }
+
     /// Whether a test concluded something about it.
     pub fn is_certain(&self) -> bool {
         self.low.is_some() && self.claim != Brief::Inconclusive
@@ -310,12 +324,12 @@ impl Pair {
 
     fn conclude(&mut self, outcome: ClaimKind) {
         self.outcome = Some(outcome);
-        let rate = is_rate(self.unit);
+        let rate = self.is_rate();
         self.claim = match outcome {
-            ClaimKind::Faster if rate => Brief::Faster,
-            ClaimKind::Slower if rate => Brief::Slower,
-            ClaimKind::Faster => Brief::Higher,
-            ClaimKind::Slower => Brief::Lower,
+            ClaimKind::Faster if rate => Brief::SecondFaster,
+            ClaimKind::Slower if rate => Brief::FirstFaster,
+            ClaimKind::Faster => Brief::SecondHigher,
+            ClaimKind::Slower => Brief::FirstHigher,
             ClaimKind::Equivalent => Brief::Same,
             ClaimKind::Inconclusive => Brief::Inconclusive,
         };

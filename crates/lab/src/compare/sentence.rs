@@ -5,7 +5,7 @@ use record::{MetricKey, capitalised};
 
 use super::conditions::Difference;
 use super::work::in_words;
-use super::{Brief, Odd, Pair, RunComparison, is_rate};
+use super::{Brief, Factor, Odd, Pair, RunComparison};
 
 /// Number of claims in the sentence; the table has all of them.
 const LISTED: usize = 3;
@@ -26,16 +26,21 @@ pub(super) fn compose(
         sentences.push("Reads came from memory.".into());
     }
     if let Some(first) = odd.first() {
-        let (names, verb) = match odd {
+        let (runs, verb) = match odd {
             [run] => (run.run.clone(), "was"),
             runs => (runs.iter().map(|o| o.run.as_str()).collect::<Vec<_>>().join(", "), "were"),
         };
-        sentences.push(format!("{} {verb} in another state: {}.", capitalised(&names), first.why));
+        sentences.push(format!("{} {verb} in another state: {}.", capitalised(&runs), first.why));
     }
     let widest = like_for_like.and_then(|like| widest(&like.pairs));
-    if let Some((pair, _)) = widest {
-        let times = in_times(pair.ratio.unwrap_or(1.0));
-        sentences.push(format!("Like for like {b} has {times} the {}.", pair.label));
+    if let Some((pair, factor)) = widest {
+        sentences.push(match factor.larger {
+            Some(side) => {
+                let (name, times) = (names[side], factor.words());
+                format!("Like for like {name} has {times} the {}.", pair.label)
+            }
+            None => format!("Like for like they have the same {}.", pair.label),
+        });
     }
     sentences.join(" ")
 }
@@ -86,7 +91,7 @@ fn effects(differing: &[&Pair], tested: usize, [a, b]: [&str; 2]) -> Vec<String>
     let effects = kinds.into_iter().filter_map(|(rates, in_b)| {
         let pairs = differing.iter().copied();
         let mut pairs: Vec<&Pair> = pairs
-            .filter(|pair| is_rate(pair.unit) == rates)
+            .filter(|pair| pair.is_rate() == rates)
             .filter(|pair| pair.ratio.is_some_and(|ratio| ratio > 1.0) == in_b)
             .collect();
         // The largest difference comes first.
@@ -109,19 +114,19 @@ fn effects(differing: &[&Pair], tested: usize, [a, b]: [&str; 2]) -> Vec<String>
 /// `B is 1.31 times as fast at random 4 KiB reads at depth 32 (1.24 to 1.38).`
 fn faster(pair: &Pair, side: &str, other: Option<&str>) -> String {
     let comparison = other.map(|other| format!(" as {other}")).unwrap_or_default();
-    let (times, interval) = factor(pair);
+    let (times, interval) = factor_words(pair);
     if MetricKey::parse(&pair.name).as_cell().is_some() {
-        format!("{side} is {times} times as fast{comparison} at {}{interval}.", pair.label)
+        format!("{side} is {times} as fast{comparison} at {}{interval}.", pair.label)
     } else {
-        format!("{}: {side} is {times} times as fast{comparison}{interval}.", pair.label)
+        format!("{}: {side} is {times} as fast{comparison}{interval}.", pair.label)
     }
 }
 
 /// `2.60 times (2.53 to 2.67) at sequential 1 MiB writes, 1.15 times at ... and 2 more`.
 fn list(pairs: &[&Pair], separator: &str) -> String {
     let items = pairs.iter().take(LISTED).map(|pair| {
-        let (times, interval) = factor(pair);
-        format!("{times} times{interval}{separator}{}", pair.label)
+        let (times, interval) = factor_words(pair);
+        format!("{times}{interval}{separator}{}", pair.label)
     });
     let mut items: Vec<String> = items.collect();
     if pairs.len() > LISTED {
@@ -134,36 +139,24 @@ fn list(pairs: &[&Pair], separator: &str) -> String {
     }
 }
 
-/// The ratio of the larger figure to the smaller one, and its interval: ` (1.24 to 1.38)`.
-fn factor(pair: &Pair) -> (String, String) {
-    let mut figures =
-        [pair.ratio, pair.low, pair.high].map(|value| value.filter(|v| *v > 0.0).unwrap_or(1.0));
-    if figures[0] < 1.0 {
-        figures = [1.0 / figures[0], 1.0 / figures[2], 1.0 / figures[1]];
-    }
-    let [ratio, low, high] = figures.map(times);
-    // Virtual drives without variation have no interval.
-    let interval = if low == high { String::new() } else { format!(" ({low} to {high})") };
-    (ratio, interval)
+/// The factor of a pair and its interval: `1.31 times`, ` (1.24 to 1.38)`.
+fn factor_words(pair: &Pair) -> (String, String) {
+    pair.factor().map_or_else(Default::default, |factor| (factor.words(), factor.in_brackets()))
 }
 
 /// The size of a difference, whichever side is larger.
 fn size(pair: &Pair) -> f64 {
-    pair.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| libm::log(ratio).abs())
+    pair.factor().map_or(0.0, |factor| factor.ratio)
 }
 
 fn undecided(open: &[&Pair], all: bool) -> String {
     let single = open.iter().all(|p| p.n == [1, 1]);
-    let widest = open.iter().filter_map(|p| Some((distance(p)?, p)));
-    let Some((largest, pair)) = widest.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+    let factors = open.iter().filter_map(|pair| Some((pair.factor()?.ratio, pair)));
+    let Some((largest, pair)) = factors.max_by(|a, b| a.0.total_cmp(&b.0)) else {
         return "Inconclusive.".into();
     };
-    let change = format!("{}%", significant(largest * 100.0));
-    let mut threshold = pair.threshold.unwrap_or(0.0);
-    if pair.ratio.is_some_and(|ratio| ratio < 1.0) {
-        threshold /= 1.0 + threshold;
-    }
-    let threshold = significant(threshold * 100.0);
+    let change = format!("{}%", significant((largest - 1.0) * 100.0));
+    let threshold = significant(pair.threshold.unwrap_or(0.0) * 100.0);
     let needs = format!("a claim about the drives needs more than {threshold}%");
     match (all, single) {
         (true, true) => format!("Inconclusive: these two runs differ by up to {change}; {needs}."),
@@ -174,41 +167,10 @@ fn undecided(open: &[&Pair], all: bool) -> String {
     }
 }
 
-/// The distance of a ratio from 1.
-fn distance(pair: &Pair) -> Option<f64> {
-    Some((pair.ratio? - 1.0).abs())
-}
-
-fn widest(pairs: &[Pair]) -> Option<(&Pair, f64)> {
+fn widest(pairs: &[Pair]) -> Option<(&Pair, Factor)> {
     let primary = pairs.iter().filter(|p| p.primary);
-    let distances = primary.filter_map(|p| Some((p, distance(p)?)));
-    distances.max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-/// A ratio: `1.31 times`, `0.418 times`.
-pub fn in_times(ratio: f64) -> String {
-    format!("{} times", times(ratio))
-}
-
-/// `0.880 to 1.03 times`; empty for an interval of no width.
-pub fn interval([low, high]: [f64; 2]) -> String {
-    if high / low < 1.0005 {
-        return String::new();
-    }
-    let (low, high) = (times(low), times(high));
-    if low == high { format!("{high} times") } else { format!("{low} to {high} times") }
-}
-
-/// A factor with at most three digits.
-fn times(ratio: f64) -> String {
-    match ratio {
-        r if r < 0.001 => "under 0.001".into(),
-        r if r < 0.9995 => format!("{r:.3}"),
-        r if r < 9.995 => format!("{r:.2}"),
-        r if r < 99.95 => format!("{r:.1}"),
-        r if r < 9999.5 => format!("{r:.0}"),
-        _ => "over 9999".into(),
-    }
+    let factors = primary.filter_map(|p| Some((p, p.factor()?)));
+    factors.max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
 }
 
 /// A percentage, with one decimal below ten.

@@ -1,6 +1,6 @@
 //! The comparison as Markdown, for a forum or an issue.
 
-use super::{Against, GroupComparison};
+use super::{Against, GroupComparison, SideWords};
 use crate::markdown::escape;
 
 /// The comparison in the Markdown dialect of GitHub and most forums.
@@ -27,9 +27,10 @@ fn table(against: &Against) -> String {
     }
     let letter = against.letter;
     let mut text =
-        format!("| | A | {letter} | {letter}/A | interval | claim |\n|---|--:|--:|--:|---|---|\n");
+        format!("| | A | {letter} | ratio | interval | claim |\n|---|--:|--:|--:|---|---|\n");
     for row in &against.rows {
-        let cells = [&row.name, &row.a, &row.b, &row.ratio_words, &row.interval_words, &row.claim];
+        let SideWords { ratio, claim } = &row.lettered;
+        let cells = [&row.name, &row.a, &row.b, ratio, &row.interval_words, claim];
         let cells = cells.map(|cell| escape(cell));
         text += &format!("| {} |\n", cells.join(" | "));
     }

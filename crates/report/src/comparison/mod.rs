@@ -66,18 +66,29 @@ pub struct ComparedRow {
     pub a: String,
     /// The value of the other side.
     pub b: String,
-    /// The other side over A.
+    /// Whether more is faster.
+    pub is_rate: bool,
+    /// The other side over A, for the plot.
     pub ratio: Option<f64>,
-    /// The ratio for display: `1.31 times`.
-    pub ratio_words: String,
-    /// Interval of the ratio.
+    /// Interval of the ratio, for the plot.
     pub interval: Option<[f64; 2]>,
-    /// The interval for display.
+    /// The ratio and the conclusion for the page, with the sides' names.
+    pub named: SideWords,
+    /// The same for tables whose columns are headed by letters.
+    pub lettered: SideWords,
+    /// The interval of the larger value over the smaller one.
     pub interval_words: String,
-    /// The conclusion in a few words.
-    pub claim: String,
     /// Whether there is a claim.
     pub certain: bool,
+}
+
+/// What a row says of its sides.
+#[derive(Clone, Debug, Default)]
+pub struct SideWords {
+    /// The larger value over the smaller one: `B 1.31 times`.
+    pub ratio: String,
+    /// The conclusion in a few words: `B faster`.
+    pub claim: String,
 }
 
 impl Against {

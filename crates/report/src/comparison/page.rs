@@ -43,21 +43,30 @@ fn forest(against: &Against) -> Markup {
         return markup! {};
     }
     let ([first, second], reach) = (&against.names, against.reach());
+    let question = if rows.iter().all(|row| row.is_rate) {
+        "Which is faster, and how many times?"
+    } else {
+        "Which has more, and how many times?"
+    };
     markup! {
         section {
-            h2 { "How many times as fast is " (second) " as " (first) "?" }
-            ul.forest aria-label={ "Ratios of " (second) " over " (first) ", with their intervals" } {
+            h2 { (question) }
+            ul.forest aria-label={ "The larger value of " (first) " and " (second) " over the smaller one, with intervals" } {
                 @for row in rows {
                     li {
                         span.name { (row.name) }
                         (bar(row, reach))
-                        span.ratio.certain[row.certain] { (row.ratio_words) " " small { (row.interval_words) } }
-                        span.claim { (row.claim) }
+                        span.ratio.certain[row.certain] { (row.named.ratio) " " small { (row.interval_words) } }
+                        span.claim { (row.named.claim) }
                     }
                 }
                 li.axis {
                     span.name {}
-                    span.track { span { (times(1.0 / reach)) } span { "same" } span { (times(reach)) } }
+                    span.track {
+                        span { (first) " " (times(reach)) }
+                        span { "same" }
+                        span { (second) " " (times(reach)) }
+                    }
                     span.ratio {}
                     span.claim {}
                 }
@@ -77,7 +86,7 @@ fn bar(row: &ComparedRow, reach: f64) -> Markup {
     };
     let span = row.interval.map(|[low, high]| (place(low), place(high)));
     markup! {
-        span.track role="img" aria-label={ (row.name) ": " (row.ratio_words) " " (row.interval_words) } {
+        span.track role="img" aria-label={ (row.name) ": " (row.named.ratio) " " (row.interval_words) } {
             i.same {}
             @if let Some((low, high)) = span {
                 i.interval style={ (format!("left:{low:.2}%;width:{:.2}%", (high - low).max(0.3))) } {}
@@ -177,9 +186,9 @@ fn values(against: &Against) -> Markup {
                                 th scope="row" { (row.name) }
                                 td.number { (row.a) }
                                 td.number { (row.b) }
-                                td.number { (row.ratio_words) }
+                                td.number { (row.named.ratio) }
                                 td { (row.interval_words) }
-                                td { (row.claim) }
+                                td { (row.named.claim) }
                             }
                         }
                     }

@@ -5,16 +5,21 @@ use record::{Run, Series, Target, TargetKind, Unit};
 use super::*;
 use crate::style::Style;
 
+fn words(side: &str) -> SideWords {
+    SideWords { ratio: format!("{side} 1.31 times"), claim: format!("{side} faster") }
+}
+
 fn comparison() -> GroupComparison {
     let row = |name: &str, ratio: f64, interval, certain| ComparedRow {
         name: name.into(),
         a: "100 MB/s".into(),
         b: "131 MB/s".into(),
         ratio: Some(ratio),
-        ratio_words: "1.31 times".into(),
+        is_rate: true,
         interval,
+        named: words("new drive"),
+        lettered: words("B"),
         interval_words: "1.24 to 1.38 times".into(),
-        claim: "faster".into(),
         certain,
     };
     let rows = vec![
@@ -28,7 +33,7 @@ fn comparison() -> GroupComparison {
     };
     let against = Against {
         letter: 'B',
-        names: ["A", "B"].map(String::from),
+        names: ["old drive", "new drive"].map(String::from),
         sentence: "B is 1.31 times as fast at sequential writes (1.24 to 1.38).".into(),
         rows,
         left_out: 3,
@@ -55,6 +60,8 @@ fn every_form_starts_with_the_conclusion_and_has_every_row() {
         }
     }
     assert!(forms.iter().all(|form| form.contains("3 more without a claim")), "{}", forms[1]);
+    let sides = ["B 1.31 times", "B 1.31 times", "new drive 1.31 times"];
+    assert!(forms.iter().zip(sides).all(|(form, side)| form.contains(side)), "{}", forms[1]);
     assert!(forms[1].contains("&lt;q1>") && forms[2].contains("&lt;q1&gt;"), "{}", forms[1]);
 }
 
@@ -80,7 +87,10 @@ fn a_narrow_screen_loses_the_plot_and_the_interval_but_never_a_name() {
 fn the_axis_of_the_page_is_centred_on_one() {
     let page = html(&comparison(), "0");
     assert!(page.contains("left:50.00%"), "the ratio of 1");
-    assert!(page.contains("0.72 times") && page.contains("1.38 times"), "the ends of the axis");
+    assert!(
+        page.contains("old drive 1.38 times") && page.contains("new drive 1.38 times"),
+        "the ends of the axis"
+    );
     assert!(!page.contains("<script"));
 }
 

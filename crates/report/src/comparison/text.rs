@@ -8,6 +8,9 @@ use crate::table::{Align, Table, TableCell};
 /// Maximum width of wrapped text.
 const TEXT_COLUMNS: usize = 100;
 
+/// The column of bars, until it is headed by the letters of its ends.
+const PLOT: &str = "plot";
+
 pub fn text(comparison: &GroupComparison, style: &Style) -> String {
     let columns = style.width.min(TEXT_COLUMNS);
     let mut text = String::new();
@@ -46,7 +49,6 @@ pub fn text(comparison: &GroupComparison, style: &Style) -> String {
 /// The quantities. A narrow screen loses the plot, then the interval, and then each name gets a
 /// line of its own: no name and no number is truncated.
 fn table(against: &Against, style: &Style) -> String {
-    const PLOT: &str = "plot";
     let widest = rows(against, style, false);
     let fits = |table: &Table| table.width() <= style.columns();
     let forms =
@@ -60,15 +62,16 @@ fn table(against: &Against, style: &Style) -> String {
         0 => String::new(),
         n => style.paint(Ink::Dim, &format!("{n} more without a claim: --all")) + "\n",
     };
-    table.headed(PLOT, "").render(style) + &remark
+    let ends = format!("A{:>1$}", against.letter, forest::COLUMNS - 1);
+    table.headed(PLOT, &ends).render(style) + &remark
 }
 
 /// The rows, each name in the first column or, if `apart`, on a line of its own.
 fn rows(against: &Against, style: &Style, apart: bool) -> Table {
     let (left, right) = (Align::Left, Align::Right);
     let mut table = Table::new(&[left, right, right, right, left, left, left]);
-    let (letter, ratio) = (against.letter.to_string(), format!("{}/A", against.letter));
-    table.heading(["", "A", &letter, &ratio, "interval", "plot", "claim"]);
+    let letter = against.letter.to_string();
+    table.heading(["", "A", &letter, "ratio", "interval", PLOT, "claim"]);
     let reach = against.reach();
     for row in &against.rows {
         let plot = row.ratio.map(|ratio| forest::bar(ratio, row.interval, reach, style));
@@ -81,10 +84,13 @@ fn rows(against: &Against, style: &Style, apart: bool) -> Table {
             TableCell::from(name),
             TableCell::from(row.a.as_str()),
             TableCell::from(row.b.as_str()),
-            TableCell::new(Ink::Strong, row.ratio_words.as_str()),
+            TableCell::new(Ink::Strong, row.lettered.ratio.as_str()),
             TableCell::dim(row.interval_words.as_str()),
             TableCell::dim(plot.unwrap_or_default()),
-            TableCell::new(if row.certain { Ink::Strong } else { Ink::Dim }, row.claim.as_str()),
+            TableCell::new(
+                if row.certain { Ink::Strong } else { Ink::Dim },
+                row.lettered.claim.as_str(),
+            ),
         ]);
     }
     table

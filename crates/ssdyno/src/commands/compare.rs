@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use lab::compare::{self, Pair, Remarks, RunComparison, Side, letter};
 use lab::{drives, published};
 use record::{MetricKey, Run};
-use report::comparison::{self, Against, ComparedRow, GroupComparison};
+use report::comparison::{self, Against, ComparedRow, GroupComparison, SideWords};
 use serde_json::{Value, json};
 
 use crate::cli::CompareArgs;
@@ -51,14 +51,15 @@ fn pass(args: &CompareArgs, sides: &[Side], comparisons: &[RunComparison]) -> Re
     let Some(gate) = args.fail_if else { return Ok(ExitCode::SUCCESS) };
     let names = compare::names_of(sides);
     let mut fails = false;
-    for (name, comparison) in names[1..].iter().zip(comparisons) {
+    let Some((first, others)) = names.split_first() else { return Ok(ExitCode::SUCCESS) };
+    for (name, comparison) in others.iter().zip(comparisons) {
         let result = gate.judge(&comparison.pairs);
         if result.is_empty() {
             let text = format!("--fail-if cannot judge {name}: no rate or time was tested");
             let advice = "name runs of one method on both sides";
             return Err(Failure::new(USAGE, text).advise(advice));
         }
-        screen::say(&result.sentence(&comparison.pairs, name));
+        screen::say(&result.sentence(&comparison.pairs, [first, name]));
         fails |= result.fails();
     }
     Ok(if fails { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS })
@@ -238,28 +239,35 @@ fn against(comparison: &RunComparison, all: bool, letter: char, names: [&str; 2]
     // Conditions and doubts matter to a result only.
     let Remarks { warnings, notes } =
         if comparison.pairs.is_empty() { Remarks::default() } else { comparison.remarks(names) };
+    let letter_words = letter.to_string();
+    let letters = ["A", letter_words.as_str()];
     Against {
         letter,
         names: names.map(String::from),
         sentence: comparison.sentence_about(names),
         left_out: comparison.pairs.len() - pairs.len(),
-        rows: pairs.into_iter().map(row).collect(),
+        rows: pairs.into_iter().map(|pair| row(pair, names, letters)).collect(),
         warnings,
         notes,
     }
 }
 
-fn row(pair: &Pair) -> ComparedRow {
-    let interval = pair.low.zip(pair.high).map(|(low, high)| [low, high]);
+fn row(pair: &Pair, names: [&str; 2], letters: [&str; 2]) -> ComparedRow {
+    let factor = pair.factor();
+    let words = |sides| SideWords {
+        ratio: factor.map(|factor| factor.words_about(sides)).unwrap_or_default(),
+        claim: pair.claim.words(sides),
+    };
     ComparedRow {
         name: label(pair),
+        is_rate: pair.is_rate(),
         a: value(pair, 0, pair.a),
         b: value(pair, 1, pair.b),
         ratio: pair.ratio,
-        ratio_words: pair.ratio.map_or(String::new(), compare::in_times),
-        interval,
-        interval_words: interval.map(compare::interval).unwrap_or_default(),
-        claim: pair.claim.words().into(),
+        interval: pair.low.zip(pair.high).map(|(low, high)| [low, high]),
+        named: words(names),
+        lettered: words(letters),
+        interval_words: factor.map(|factor| factor.interval_words()).unwrap_or_default(),
         certain: pair.is_certain(),
     }
 }
