@@ -375,7 +375,9 @@ impl Grid<'_> {
         let fixed_ns = (small_ns - data_ns).max(0.0);
         // Even the smallest read also waits for flash. A buffered write shows the command alone.
         let (command_ns, least) = match (kind, self.command_ns()) {
-            (Read, Some(write_ns)) => ((write_ns - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_MIN),
+            (Read, Some(write_ns)) => {
+                ((write_ns.start() - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_MIN)
+            }
             (Read, None) => return None,
             _ => (fixed_ns, COMMAND_MIN),
         };

@@ -81,10 +81,10 @@ impl Grid<'_> {
         let FixedDepth { commands, ratio, larger } = self.fixed_depth()?;
         if commands == 1 {
             let flash = self.flash_share()?;
-            if flash < OVERLAP_MIN {
-                return self.command_in_line(flash);
+            if *flash.end() < OVERLAP_MIN {
+                return self.command_in_line(*flash.end());
             }
-            if flash > 1.0 - OVERLAP_MIN {
+            if *flash.start() < OVERLAP_MIN || *flash.end() > 1.0 - OVERLAP_MIN {
                 return None;
             }
         } else if !same(self.random(Read, 1, commands)?, deep) {
@@ -120,7 +120,7 @@ impl Grid<'_> {
     /// One command at a time, as the transport has it. Reads that wait for flash have another limit;
     /// writes have this one if a burst after a rest is no faster.
     fn bulk_only(&self, ratio: f64) -> Option<Ruling> {
-        if self.flash_share().is_some_and(|flash| flash > 1.0 - OVERLAP_MIN) {
+        if self.flash_share().is_some_and(|flash| *flash.end() > 1.0 - OVERLAP_MIN) {
             return None;
         }
         let text = format!("{} USB's bulk-only transport allows no more.", said(1, ratio));

@@ -3,6 +3,8 @@
 //! Sizes are multiples of the small block, which is the block of the reported random workload.
 //! Cells measured in a named state of the drive (`just-written`) are excluded.
 
+use std::ops::RangeInclusive;
+
 use record::{MetricKey, Order};
 use workload::OpKind::Read;
 use workload::{Mix, OpKind};
@@ -117,12 +119,14 @@ impl<'a> Grid<'a> {
         rates.filter(|(write, read)| write > read).map(|(write, _)| 1e9 / write)
     }
 
-    /// Nanoseconds of a small command with its transfer, without flash: a buffered write at depth 1.
-    /// Where single writes wait for flash, it is a larger one of a burst that was buffered, less the
-    /// time of the additional data: the median one, because the first may wake the drive. These data take
-    /// at least as long as in the fastest workload; a read of the small block may have fetched them, too.
-    pub fn command_ns(&self) -> Option<f64> {
-        self.buffered_write_ns().or_else(|| {
+    /// Nanoseconds of a small command with its transfer, without flash, between bounds: a buffered write
+    /// at depth 1. Where single writes wait for flash, it is a larger one of a burst that was buffered,
+    /// less the time of the additional data: the median one, because the first may wake the drive. What
+    /// these data add to a read is too short where flash had fetched them with the small block; what
+    /// they take in the fastest workload is too long where a link turns around within it. So the
+    /// command lies between the two.
+    pub fn command_ns(&self) -> Option<RangeInclusive<f64>> {
+        self.buffered_write_ns().map(|write_ns| write_ns..=write_ns).or_else(|| {
             let block = self.small()? * LARGER[0];
             let burst = self.subjects.iter().find(|s| s.name() == burst_name(block, 1))?;
             let write_ns =
@@ -131,8 +135,9 @@ impl<'a> Grid<'a> {
             let (small_ns, large_ns) = small_ns.zip(large_ns)?;
             let added_bytes = f64::from(self.small()? * (LARGER[0] - 1));
             let transfer_ns = 1e9 * added_bytes / self.fastest()?;
-            (write_ns <= large_ns)
-                .then(|| (write_ns - (large_ns - small_ns).max(transfer_ns)).max(0.0))
+            let read_ns = large_ns - small_ns;
+            let without = |data_ns: f64| (write_ns - data_ns).max(0.0);
+            (write_ns <= large_ns).then(|| without(read_ns.max(transfer_ns))..=without(read_ns))
         })
     }
 
@@ -142,9 +147,12 @@ impl<'a> Grid<'a> {
         rates.max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
     }
 
-    /// Share of a single small read that flash takes: what it takes longer than a buffered write.
-    pub fn flash_share(&self) -> Option<f64> {
-        Some(1.0 - self.command_ns()? * self.random(Read, 1, 1)? / 1e9)
+    /// Share of a single small read that flash takes, between bounds: what it takes longer than a
+    /// buffered write.
+    pub fn flash_share(&self) -> Option<RangeInclusive<f64>> {
+        let (command_ns, rate) = (self.command_ns()?, self.random(Read, 1, 1)?);
+        let [most, least] = [command_ns.start(), command_ns.end()].map(|ns| 1.0 - ns * rate / 1e9);
+        Some(least..=most)
     }
 
     /// Whether a queue of small blocks is no faster than one after another.

@@ -218,7 +218,7 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
         && room(deep * small);
     let is_data = rate(0).is_some_and(|(ops, bytes)| room(bytes) && deep >= PROPORTIONAL_MIN * ops);
     // If one read waits for the other, flash takes the share that it has of a single one.
-    let flash = grid.flash_share();
+    let flash = grid.flash_share().map(|share| *share.start());
     let is_in_line = grid.is_serial(Read) == Some(true) && flash.is_some_and(|share| share >= MOST);
     if (is_free || is_data || is_in_line) && !grid.reads_any_flash_alike() {
         limited.extend(grid.find(Read, Order::Random, 1, DEPTH));

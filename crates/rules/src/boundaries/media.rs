@@ -251,6 +251,35 @@ fn reads_that_wait_for_each_other_wait_for_flash_if_it_takes_half_of_one() {
     table(said, rows);
 }
 
+/// A read takes 1 ms and one of 16 KiB 100 us more, so that a buffered write of 16 KiB is longer than
+/// its command by 100 us, or by what 12 KiB take in the fastest workload: flash has what is surely not
+/// the command.
+#[test]
+fn reads_that_wait_for_each_other_wait_for_flash_if_the_longest_command_leaves_half() {
+    let said = |(burst_us, transfer_us): (f64, f64)| {
+        let rate = |blocks: u32, us: f64| f64::from(blocks << 12) * 1e6 / us;
+        let seen = [
+            random(Read, 1, 1, 1000.0),
+            random(Read, 1, DEPTH, 1000.0),
+            random(Read, LARGER[0], 1, 1e6 / 1100.0),
+            burst(LARGER[0] << 12, 1, rate(LARGER[0], burst_us)),
+            in_order(Read, 8, rate(LARGER[0] - 1, transfer_us)),
+        ];
+        self::said(&with_link(4096e6), &seen)
+    };
+    let (single, both) =
+        ("FLASH BOUND: rand-read-4KiB-q1", "FLASH BOUND: rand-read-4KiB-q32, rand-read-4KiB-q1");
+    let rows = [
+        ((599.0, 50.0), both),
+        ((601.0, 50.0), single),
+        ((766.0, 50.0), single),
+        ((768.0, 50.0), "nothing"),
+        // A link that turns around takes longer for them; that says nothing of flash.
+        ((768.0, 700.0), "nothing"),
+    ];
+    table(said, rows);
+}
+
 /// 16 KiB, a third as often, are 55 MB/s.
 #[test]
 fn reads_whose_iops_fall_with_their_size_wait_for_data() {
