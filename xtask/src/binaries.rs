@@ -12,13 +12,13 @@ use std::thread;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::run::{capture, cargo, giving_way, program};
+use crate::run::{Way, capture, cargo, giving_way, program};
 
 /// Packages whose tests run at the same time.
 const TOGETHER: usize = 2;
 
-/// Niceness of the tests beside the emulated machines: a share that still keeps their deadlines.
-const NICENESS: u8 = 5;
+/// How the tests give way to the emulated machines: a share that still keeps their deadlines.
+const WAY: Way = Way::Nice(5);
 
 /// A test binary.
 struct Binary {
@@ -89,7 +89,7 @@ pub fn run(
         let mut command = program(&binary.path, &["--show-output"]);
         command.current_dir(&package.directory).env("CARGO_MANIFEST_DIR", &package.directory);
         command.arg(format!("--test-threads={threads}")).envs(variables.iter().cloned());
-        let (passed, said) = capture(&mut giving_way(&command, NICENESS))?;
+        let (passed, said) = capture(&mut giving_way(&command, WAY))?;
         let heading = format!("     Running {} ({})\n", binary.name, binary.path.display());
         Ok((passed, heading + &said))
     };
@@ -107,7 +107,7 @@ pub fn run(
         Ok((passed, output))
     };
     let words = ["test", "--workspace", "--doc", "--no-fail-fast", "--", "--show-output"];
-    let documentation = || capture(&mut giving_way(&cargo(&words), NICENESS));
+    let documentation = || capture(&mut giving_way(&cargo(&words), WAY));
     let results = thread::scope(|scope| {
         let mut workers = vec![scope.spawn(documentation)];
         workers.extend((0..TOGETHER).map(|_| scope.spawn(work)));

@@ -26,21 +26,33 @@ pub fn cargo(arguments: &[&str]) -> Command {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
 }
 
-/// The same command, which gives way to the others that want a processor, by so much of what `nice`
-/// calls niceness.
-pub fn giving_way(command: &Command, niceness: u8) -> Command {
-    let mut nice = program("nice", &["-n", &niceness.to_string()]);
-    nice.arg(command.get_program()).args(command.get_args());
+/// How a command gives way to the others that want a processor.
+#[derive(Clone, Copy)]
+pub enum Way {
+    /// It keeps a share, by so much of what `nice` calls niceness.
+    Nice(u8),
+    /// It takes what is left, and leaves its processor the moment another command wants one; a nice one
+    /// first runs on for a millisecond or more.
+    Idle,
+}
+
+/// The same command, which gives way to others.
+pub fn giving_way(command: &Command, way: Way) -> Command {
+    let mut giving = match way {
+        Way::Nice(niceness) => program("nice", &["-n", &niceness.to_string()]),
+        Way::Idle => program("chrt", &["--idle", "0"]),
+    };
+    giving.arg(command.get_program()).args(command.get_args());
     if let Some(directory) = command.get_current_dir() {
-        nice.current_dir(directory);
+        giving.current_dir(directory);
     }
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => nice.env(name, value),
-            None => nice.env_remove(name),
+            Some(value) => giving.env(name, value),
+            None => giving.env_remove(name),
         };
     }
-    nice
+    giving
 }
 
 /// Runs a command to its end; returns its success and all output, with both streams in order.

@@ -21,7 +21,7 @@ use anyhow::{Result, bail};
 
 use crate::dist::Target;
 use crate::parts::{self, Part};
-use crate::run::{capture, cargo, giving_way, package, root};
+use crate::run::{Way, capture, cargo, giving_way, package, root};
 use crate::{bare, binaries, emulated, fio_examples, guest, packages, room, tidy};
 
 /// The result of a step.
@@ -51,9 +51,6 @@ const THREADS: &str = "RUST_TEST_THREADS";
 
 /// What all checks take on two processors, from a clean clone: 1,627 and 1,742 s (benches/RESULTS.md).
 const MINUTES: u32 = 28;
-
-/// Niceness of the lints: nobody waits for them before the end.
-const LINTS_GIVE_WAY: u8 = 15;
 
 /// What has run so far.
 #[derive(Default)]
@@ -306,10 +303,10 @@ fn house_rules() -> Result<Report> {
 }
 
 /// All lints, as errors. clippy checks the workspace in a second way, of which nothing can be shared
-/// with the build, but not its libraries: those are checked once.
+/// with the build, but not its libraries: those are checked once. Nobody waits for them before the end.
 fn lints() -> Result<Report> {
     let clippy = cargo(&["clippy", "-q", "--workspace", "--all-targets", "--", "-Dwarnings"]);
-    let (ok, output) = capture(&mut giving_way(&clippy, LINTS_GIVE_WAY))?;
+    let (ok, output) = capture(&mut giving_way(&clippy, Way::Idle))?;
     Ok(Report { ok, output, ..Report::default() })
 }
 

@@ -5,7 +5,7 @@
 //! reader thread, and all input becomes events in one queue.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -14,7 +14,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use rustix::param::clock_ticks_per_second;
 use serde_json::{Value, json};
 
 use crate::run::{output, program};
@@ -40,11 +41,20 @@ pub struct Qemu {
     events: Receiver<Event>,
     /// Events received while waiting for another.
     backlog: VecDeque<Event>,
-    deadline: Instant,
+    start: Instant,
+    limit: Duration,
 }
 
+/// A guest may take its limit in processor time, which other programs on this machine hardly change,
+/// and so many times as long by the clock: one that hangs takes no processor time.
+const PATIENCE: u32 = 5;
+
+/// How often the time is looked at while no event arrives.
+const LOOK: Duration = Duration::from_secs(1);
+
 impl Qemu {
-    /// Starts QEMU and opens its connections; sockets and logs are in `dir`.
+    /// Starts QEMU and opens its connections; sockets and logs are in `dir`. `limit` is the processor
+    /// time that it may take.
     pub fn start(mut command: Command, dir: &Path, limit: Duration) -> Result<Qemu> {
         let (sender, events) = channel();
         for (name, make) in [("host", asked as Maker), ("qmp", qmp as Maker)] {
@@ -63,8 +73,8 @@ impl Qemu {
             let _ = errors.read_to_end(&mut said);
             let _ = sender.send(Event::Ended(String::from_utf8_lossy(&said).into_owned()));
         });
-        let (deadline, backlog) = (Instant::now() + limit, VecDeque::new());
-        let mut qemu = Qemu { child, port: None, commands: None, events, backlog, deadline };
+        let (start, backlog) = (Instant::now(), VecDeque::new());
+        let mut qemu = Qemu { child, port: None, commands: None, events, backlog, start, limit };
         while qemu.port.is_none() || qemu.commands.is_none() {
             match qemu.receive()? {
                 Event::Open("host", line) => qemu.port = Some(line),
@@ -125,12 +135,38 @@ impl Qemu {
     }
 
     fn receive(&mut self) -> Result<Event> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        match self.events.recv_timeout(left) {
-            Ok(Event::Ended(said)) => bail!("QEMU has ended: {}", said.trim_end()),
-            Ok(event) => Ok(event),
-            Err(_) => bail!("the guest exceeded its time limit"),
+        loop {
+            match self.events.recv_timeout(LOOK) {
+                Ok(Event::Ended(said)) => bail!("QEMU has ended: {}", said.trim_end()),
+                Ok(event) => return Ok(event),
+                Err(_) => self.check_time()?,
+            }
         }
+    }
+
+    /// Fails if the guest has taken its time.
+    fn check_time(&self) -> Result<()> {
+        let (busy, elapsed) = (self.processor_time()?, self.start.elapsed());
+        ensure!(
+            busy <= self.limit && elapsed <= self.limit * PATIENCE,
+            "the guest exceeded its time limit: {} s of processor time in {} s",
+            busy.as_secs(),
+            elapsed.as_secs()
+        );
+        Ok(())
+    }
+
+    /// Processor time of all threads of QEMU.
+    fn processor_time(&self) -> Result<Duration> {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let text = fs::read_to_string(&path).context(path)?;
+        // After the name, which is in brackets: user and system time are the 12th and 13th fields.
+        let ticks = text.rsplit_once(')').into_iter().flat_map(|(_, rest)| {
+            let fields = rest.split_whitespace().skip(11).take(2);
+            fields.filter_map(|field| field.parse::<u64>().ok())
+        });
+        let seconds = ticks.sum::<u64>() as f64 / clock_ticks_per_second() as f64;
+        Ok(Duration::from_secs_f64(seconds))
     }
 }
 

@@ -9,7 +9,7 @@
 //! # cores: 2                     separate cores for its processor and its drives
 //! # aio: io_uring                how QEMU accesses images, if not with threads
 //! # needs: dmsetup              programs of this machine; skipped without them
-//! # seconds: 60                 time limit
+//! # seconds: 60                 limit of processor time
 //! ```
 
 use std::fs;
@@ -44,7 +44,7 @@ pub struct Script {
     /// How QEMU accesses images, if not with threads. `io_uring` is faster, but containers may
     /// forbid it.
     pub aio: Option<String>,
-    /// Time limit.
+    /// Limit of processor time.
     pub limit: Duration,
 }
 

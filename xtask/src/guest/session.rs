@@ -1,7 +1,7 @@
 //! A guest from start to end, and its script's requests to the host.
 //!
-//! No wait has a fixed time: events are answered as they arrive, and one time limit ends a hanging
-//! guest.
+//! No wait has a fixed time: events are answered as they arrive, and a limit of processor time ends a
+//! guest that goes on for ever.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
