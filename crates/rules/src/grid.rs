@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use record::{MetricKey, Order};
-use workload::OpKind::Read;
+use workload::OpKind::{Read, Write};
 use workload::{Mix, OpKind};
 
 use super::subject::Subject;
@@ -105,9 +105,9 @@ impl<'a> Grid<'a> {
     /// Whether small writes at high depth, repeated between the tests, kept the cell's rate. If
     /// not, a cache filled or emptied in the meantime, and the tests prove nothing.
     pub fn writes_hold(&self) -> bool {
-        let Some(cell) = self.random(OpKind::Write, 1, DEPTH) else { return true };
+        let Some(cell) = self.random(Write, 1, DEPTH) else { return true };
         [Addressing::Again, Addressing::After].into_iter().all(|place| {
-            let repeat = self.test(OpKind::Write, place).and_then(rate);
+            let repeat = self.test(Write, place).and_then(rate);
             repeat.is_none_or(|repeat| (cell / HOLDS..=cell * HOLDS).contains(&repeat))
         })
     }
@@ -115,18 +115,20 @@ impl<'a> Grid<'a> {
     /// Nanoseconds per small write at depth 1, if shorter than a read. The write is then buffered,
     /// and this is the time of a command and its transfer, without flash.
     pub fn buffered_write_ns(&self) -> Option<f64> {
-        let rates = self.random(OpKind::Write, 1, 1).zip(self.random(OpKind::Read, 1, 1));
+        let rates = self.random(Write, 1, 1).zip(self.random(Read, 1, 1));
         rates.filter(|(write, read)| write > read).map(|(write, _)| 1e9 / write)
     }
 
     /// Nanoseconds of a small command with its transfer, without flash, between bounds: a buffered write
-    /// at depth 1. Where single writes wait for flash, it is a larger one of a burst that was buffered,
+    /// at depth 1, the median or, if that is shorter, the mean one to the mean one, which may contain
+    /// waits of some of them. Where single writes wait for flash, it is a larger one of a burst that was buffered,
     /// less the time of the additional data: the median one, because the first may wake the drive. What
     /// these data add to a read is too short where flash had fetched them with the small block; what
     /// they take in the fastest workload is too long where a link turns around within it. So the
     /// command lies between the two.
     pub fn command_ns(&self) -> Option<RangeInclusive<f64>> {
-        self.buffered_write_ns().map(|write_ns| write_ns..=write_ns).or_else(|| {
+        let buffered_ns = self.buffered_write_ns().map(|ns| ns.min(self.usual_ns(Write))..=ns);
+        buffered_ns.or_else(|| {
             let block = self.small()? * LARGER[0];
             let burst = self.subjects.iter().find(|s| s.name() == burst_name(block, 1))?;
             let write_ns =
@@ -139,6 +141,14 @@ impl<'a> Grid<'a> {
             let without = |data_ns: f64| (write_ns - data_ns).max(0.0);
             (write_ns <= large_ns).then(|| without(read_ns.max(transfer_ns))..=without(read_ns))
         })
+    }
+
+    /// Median time of a small block at depth 1, nanoseconds; infinite if unknown.
+    pub fn usual_ns(&self, kind: OpKind) -> f64 {
+        let median_ns = |run: &Digest| if kind == Read { run.read_ns[0] } else { run.write_ns };
+        let subject = self.find(kind, Order::Random, 1, 1);
+        let usual_ns = subject.map(|subject| subject.median(median_ns));
+        usual_ns.filter(|ns| *ns > 0.0).unwrap_or(f64::INFINITY)
     }
 
     /// Bytes per second of the fastest workload.

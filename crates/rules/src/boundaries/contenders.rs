@@ -317,6 +317,38 @@ fn at_depth_1_half_of_the_time_is_the_commands() {
     table(said, rows);
 }
 
+/// 1 us is data. A part of the writes takes longer and raises the mean: what they wait for is no cost
+/// of each.
+#[test]
+fn what_most_writes_do_not_take_is_not_the_commands() {
+    let said = |median_us: f64| {
+        let small = Digest { write_ns: median_us * 1e3, ..us(Write, 1, 1, 100.0) };
+        said(&[small, us(Write, 16, 1, 115.0)])
+    };
+    let rows = [
+        (0.0, "PER-COMMAND: rand-write-4KiB-q1 99%"),
+        (120.0, "PER-COMMAND: rand-write-4KiB-q1 99%"),
+        (52.0, "PER-COMMAND: rand-write-4KiB-q1 51%"),
+        (50.0, "nothing"),
+    ];
+    table(said, rows);
+}
+
+/// The same of a read, whose command a buffered write shows.
+#[test]
+fn what_most_buffered_writes_do_not_take_is_not_a_reads_command() {
+    let said = |median_us: f64| {
+        let write = Digest { write_ns: median_us * 1e3, ..us(Write, 1, 1, 80.0) };
+        said(&[us(Read, 1, 1, 90.0), us(Read, 16, 1, 105.0), write])
+    };
+    let rows = [
+        (0.0, "PER-COMMAND: rand-read-4KiB-q1 88%"),
+        (31.1, "PER-COMMAND: rand-read-4KiB-q1 33%"),
+        (30.9, "nothing"),
+    ];
+    table(said, rows);
+}
+
 /// 4 us of data a block in the larger size, less in the smaller one.
 #[test]
 fn of_two_sizes_of_writes_the_one_with_less_time_for_data_counts() {
