@@ -51,15 +51,15 @@ fn pass(args: &CompareArgs, sides: &[Side], comparisons: &[RunComparison]) -> Re
     let Some(gate) = args.fail_if else { return Ok(ExitCode::SUCCESS) };
     let names = compare::names_of(sides);
     let mut fails = false;
-    let Some((first, others)) = names.split_first() else { return Ok(ExitCode::SUCCESS) };
-    for (name, comparison) in others.iter().zip(comparisons) {
+    let Some((baseline, candidates)) = names.split_first() else { return Ok(ExitCode::SUCCESS) };
+    for (candidate, comparison) in candidates.iter().zip(comparisons) {
         let result = gate.judge(&comparison.pairs);
         if result.is_empty() {
-            let text = format!("--fail-if cannot judge {name}: no rate or time was tested");
+            let text = format!("--fail-if cannot judge {candidate}: no rate or time was tested");
             let advice = "name runs of one method on both sides";
             return Err(Failure::new(USAGE, text).advise(advice));
         }
-        screen::say(&result.sentence(&comparison.pairs, [first, name]));
+        screen::say(&result.sentence(&comparison.pairs, [baseline, candidate]));
         fails |= result.fails();
     }
     Ok(if fails { ExitCode::from(CHECK_FAILED) } else { ExitCode::SUCCESS })
