@@ -46,7 +46,18 @@ enum Forecast {
 
 /// Plans the work on this target.
 pub(crate) fn plan(info: &TargetInfo, work: &Work<'_>, store: Option<&Path>) -> Result<Plan> {
-    let plan = match forecast(info, store) {
+    let forecast = forecast(info, store);
+    let plan = untrimmed(expected(&forecast, info, work)?, &forecast, info, work)?;
+    let earlier = earlier(info, work, store).filter(|run| is_same(info, &plan, run));
+    Ok(match earlier.and_then(|run| run.seconds) {
+        Some(seconds) => as_earlier(plan, seconds),
+        None => plan,
+    })
+}
+
+/// The plan with the rates that are known of the drive.
+fn expected(forecast: &Forecast, info: &TargetInfo, work: &Work<'_>) -> Result<Plan> {
+    Ok(match *forecast {
         Forecast::Unknown => plan_with(None, info, work)?,
         Forecast::Known(rates) if info.target.kind == TargetKind::Virtual => {
             plan_with(Some(rates), info, work)?
@@ -56,12 +67,31 @@ pub(crate) fn plan(info: &TargetInfo, work: &Work<'_>, store: Option<&Path>) -> 
             let slow = plan_with(Some(slow), info, work)?;
             between(slow, &plan_with(Some(fast), info, work)?)
         }
-    };
-    let earlier = earlier(info, work, store).filter(|run| is_same(info, &plan, run));
-    Ok(match earlier.and_then(|run| run.seconds) {
-        Some(seconds) => as_earlier(plan, seconds),
-        None => plan,
     })
+}
+
+/// The plan with a range that begins where the file system finds nothing to trim: it may have
+/// trimmed all its free space before, or the user may not be permitted to.
+fn untrimmed(
+    mut plan: Plan,
+    forecast: &Forecast,
+    info: &TargetInfo,
+    work: &Work<'_>,
+) -> Result<Plan> {
+    let mut full = info.clone();
+    let free_bytes = full.target.filesystem.as_mut().and_then(|system| system.free_bytes.take());
+    if free_bytes.is_none() || info.target.kind == TargetKind::Virtual {
+        return Ok(plan);
+    }
+    let least = expected(forecast, &full, work)?;
+    if least.seconds < plan.seconds {
+        let seconds = |plan: &Plan| plan.range.map_or([plan.seconds; 2], |range| range.seconds);
+        let bytes = plan.write_bytes_expected.unwrap_or(0);
+        let write_bytes = plan.range.map_or([bytes; 2], |range| range.write_bytes);
+        let seconds = [seconds(&least)[0], seconds(&plan)[1]];
+        plan.range = Some(PlanRange { seconds, write_bytes });
+    }
+    Ok(plan)
 }
 
 /// The last complete record of the same work on this drive.

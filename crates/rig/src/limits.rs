@@ -80,6 +80,9 @@ pub struct Flash {
     pub bits: u32,
     /// Rate at which all dies program, bytes per second.
     pub bytes_per_s: f64,
+    /// Rate at which all dies read scattered blocks of the map, which are collected one by one,
+    /// bytes per second.
+    pub gathered_bytes_per_s: f64,
     /// Flash beyond the capacity, as a share of it.
     pub spare_share: f64,
 }

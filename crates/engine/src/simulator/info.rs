@@ -69,6 +69,7 @@ fn flash(spec: &DriveSpec) -> Option<Flash> {
         dynamic_bytes: slc.dynamic.0,
         bits: *nand.bits,
         bytes_per_s: f64::from(stripe) * 1e6 / *nand.program_us,
+        gathered_bytes_per_s: f64::from(*nand.dies * *spec.map.unit_bytes) * 1e6 / *nand.read_us,
         spare_share: *spec.op,
     })
 }

@@ -257,7 +257,10 @@ impl Chunks {
         for index in schedule::order(self.cells.len(), round) {
             let (kind, size) = self.cells[index];
             let speed = session.assume(speeds[kind as usize], f64::INFINITY);
-            let w = layout.chunk(kind, size, turns[kind as usize], speed);
+            let turn = turns[kind as usize];
+            let w = layout.chunk(kind, size, turn, speed);
+            let pass = layout.pass(&layout.places[0], kind);
+            session.expect_at_rate(&pass, |rate| layout.chunk(kind, size, turn, rate));
             turns[kind as usize] += usize::from(size != layout.chunk);
             let m = session.moment(&TestRegion::replicate(&w, round), round)?;
             let sums = Times::from_measurement(kind, &m);

@@ -31,6 +31,9 @@ const CANARY_BYTES: u64 = 64 << 20;
 /// Expected duration of a discard, a trim or a format, seconds.
 const COMMAND_SECONDS: f64 = 1.0;
 
+/// Free bytes that a file system trims in a second: ext4 on a virtual disk took 6.5 s for 74 GB.
+const TRIMMED_PER_SECOND: f64 = 11.4e9;
+
 /// Minimum clock advance per operation, nanoseconds.
 const TICK_NS: u64 = 1;
 
@@ -251,9 +254,17 @@ impl Planner {
         }
         self.touched.give_back(region);
         self.discard(region);
-        self.add(0, Expectation::lasting(COMMAND_SECONDS), TICK_NS);
+        let trims = self.info.target.kind == TargetKind::Directory;
+        let trim_seconds = if trims { self.trim_seconds() } else { 0.0 };
+        self.add(0, Expectation::lasting(COMMAND_SECONDS + trim_seconds), TICK_NS);
         let released = Released { looked_bytes: region.bytes.max(1), ..Released::default() };
         Ok(Prepared { elapsed_ns: TICK_NS, released: Some(released), ..Prepared::default() })
+    }
+
+    /// Seconds in which the file system trims all its free space, if it has not done so already.
+    fn trim_seconds(&self) -> f64 {
+        let system = self.info.target.filesystem.as_ref();
+        system.and_then(|fs| fs.free_bytes).unwrap_or(0) as f64 / TRIMMED_PER_SECOND
     }
 
     fn erase(&mut self, region: Region, how: Erase) -> Prepared {
@@ -366,7 +377,8 @@ impl Rig for Planner {
             Preparation::TrimFree => {
                 let system = self.info.target.filesystem.as_ref();
                 self.touched.trim_free(system.and_then(|fs| fs.free_bytes).unwrap_or(0));
-                self.add(0, Expectation::lasting(COMMAND_SECONDS), TICK_NS);
+                let seconds = COMMAND_SECONDS + self.trim_seconds();
+                self.add(0, Expectation::lasting(seconds), TICK_NS);
                 Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
             }
             Preparation::Flush | Preparation::DropCaches | Preparation::Empty => {

@@ -279,6 +279,15 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// While planning: expects in place of the next workload, whose bound counts, the one that a
+    /// drive gets whose rate for `w` is as expected, bytes per second.
+    pub fn expect_at_rate(&mut self, w: &Workload, likely: impl FnOnce(f64) -> Workload) {
+        if let Door::Plan(planner) = &mut self.door {
+            let rate = planner.bytes_within(w, 1.0) as f64;
+            planner.expect_instead(Some(likely(rate)));
+        }
+    }
+
     /// Runs `body` with a limit on its expected duration.
     pub fn expected_within<T>(
         &mut self,
