@@ -5,7 +5,7 @@
 use std::io;
 use std::sync::mpsc::sync_channel;
 
-use rig::{IntervalObserver, Job, Observer, Performance, TargetInfo};
+use rig::{BackendKind, IntervalObserver, Job, Observer, Performance, TargetInfo};
 
 use crate::borrowed::BorrowedBlocks;
 use crate::device::Device;
@@ -64,6 +64,7 @@ impl Performer<'_> {
             halt: &halt,
             pulse: pulse.clone(),
             cached: descriptions.iter().any(|description| !description.direct),
+            rings: routes.iter().any(|route| route.backend == BackendKind::Uring),
         };
         let Subject { name, clock, interval_ns, .. } = self.subject;
         let sampler = Sampler::new(self.subject, watched_workers, self.observer, self.watch);

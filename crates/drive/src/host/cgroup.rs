@@ -5,6 +5,7 @@
 //! cgroup-v1/blkio-controller.rst.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rig::GroupLimits;
 
@@ -81,9 +82,11 @@ pub struct CpuQuota {
 }
 
 impl CpuQuota {
-    /// The counters of this process.
-    pub fn of_this_process() -> CpuQuota {
-        CpuQuota::read(&Machine::here())
+    /// The counters of this process. Their files are looked up once: a process hardly ever changes
+    /// its group, and a short step should not read all mounts.
+    pub fn of_this_process() -> &'static CpuQuota {
+        static OWN: OnceLock<CpuQuota> = OnceLock::new();
+        OWN.get_or_init(|| CpuQuota::read(&Machine::here()))
     }
 
     /// The counters of the process that a machine's files describe.

@@ -52,8 +52,8 @@ pub(crate) struct CpuQuota;
 
 impl CpuQuota {
     /// The quota of this process.
-    pub(crate) fn of_this_process() -> CpuQuota {
-        CpuQuota
+    pub(crate) fn of_this_process() -> &'static CpuQuota {
+        &CpuQuota
     }
 
     /// Counters of the time for which it throttled this process, nanoseconds.

@@ -65,6 +65,8 @@ pub(crate) struct Workers<'a> {
     pub pulse: Pulse,
     /// Whether their operations use the page cache.
     pub cached: bool,
+    /// Whether the kernel may start threads for their operations: those of a ring.
+    pub rings: bool,
 }
 
 impl Workers<'_> {
@@ -130,7 +132,7 @@ pub(crate) struct Sampler<'a> {
     first: Option<Sample>,
     own_first: Option<u64>,
     /// The processor quota of a real machine, and its counters at the start.
-    quota: Option<(CpuQuota, Vec<u64>)>,
+    quota: Option<(&'static CpuQuota, Vec<u64>)>,
     /// Device samples by the index of the interval they end; `u64::MAX` is the start.
     samples: BTreeMap<u64, Sample>,
     seen: Observations,
@@ -304,8 +306,14 @@ impl<'a> Sampler<'a> {
             self.moved = sample.read_bytes + sample.written_bytes + sample.discarded_bytes;
             self.record_temperature(sample.temperature_c);
         }
-        self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
+        self.time_kernel_workers();
         self.check_interrupt();
+    }
+
+    fn time_kernel_workers(&mut self) {
+        if self.workers.rings {
+            self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
+        }
     }
 
     /// The counts of the worker's job, if kept separately.
@@ -440,7 +448,7 @@ impl<'a> Sampler<'a> {
         }
         let last = self.watch.and_then(Device::watch);
         self.record_temperature(last.and_then(|s| s.temperature_c));
-        self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
+        self.time_kernel_workers();
         if !self.seen.by_job.is_empty() {
             // A ruling may have reset a job's statistics.
             self.seen.totals = [const { None }; 4];

@@ -87,8 +87,13 @@ impl Simulator {
             by_job: stage.by_job,
         };
         let observed = stage.intervals.is_some();
-        let watched_workers =
-            Workers { jobs: workers.clone(), halt: &halt, pulse: pulse.clone(), cached: false };
+        let watched_workers = Workers {
+            jobs: workers.clone(),
+            halt: &halt,
+            pulse: pulse.clone(),
+            cached: false,
+            rings: false,
+        };
         let sampler = Sampler::new(subject, watched_workers, self.observer.as_mut(), None);
         let sampler = sampler.observed(stage.intervals);
         let (sender, reports) = report_channel(observed);
