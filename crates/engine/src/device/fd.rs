@@ -258,6 +258,9 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
     let IoAsk { kind, workload, issue, clock } = *ask;
     let depth = if kind.is_synchronous() { 1 } else { workload.depth };
     let arena = arena(ask, depth);
+    if let (Ok(arena), true) = (&arena, kind.is_synchronous()) {
+        arena.make_resident();
+    }
     let priorities = || issue.priorities.clone().map(SlotPriorities::new);
     match kind {
         BackendKind::Null | BackendKind::Nvme => {
