@@ -268,9 +268,15 @@ fn result<'a>(
     formats: &[Format],
     last: &Dress,
 ) -> Result<Option<Read<'a>>, ImportError> {
+    if !lines.peek().is_some_and(has_word) {
+        return Ok(None);
+    }
     let (mut failure, mut interrupted): (Option<ImportError>, _) = (None, None);
     for (dress, is_guess) in dresses(lines, last) {
         let view = lines.dressed(dress);
+        if !view.peek().is_some_and(has_word) {
+            continue;
+        }
         let Some(format) = formats.iter().find(|format| (format.begins)(&view)) else { continue };
         let mut end = view.clone();
         match (format.read)(&mut end).and_then(|runs| measured(runs, &view)) {
@@ -295,6 +301,14 @@ fn result<'a>(
         (None, Some(failure)) => Err(failure),
         (interrupted, _) => Ok(interrupted),
     }
+}
+
+/// Whether a line has a word or the brace of an object. Numbers alone begin no tool's result: a log
+/// has millions of such lines, and each could be undressed in many ways.
+fn has_word(line: &str) -> bool {
+    let mut words = line.split(|c: char| !c.is_alphanumeric());
+    line.contains('{')
+        || words.any(|word| !word.starts_with("0x") && word.chars().any(char::is_alphabetic))
 }
 
 /// The ways to undress the current line, each with whether it is a guess: that of the result before,

@@ -1,6 +1,8 @@
 //! Output of the real tools (`tests/import`), text in the same formats with published figures, and
 //! malformed input. Property tests check that no input makes a parser panic.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use proptest::prelude::*;
 use record::{Document, Unit};
 
@@ -503,4 +505,21 @@ fn serial_output_of_a_bare_machine_is_a_table_of_metrics() {
         ("rand-read-4KiB-q1.mean", 244_001),
     ];
     assert_eq!(values(&run), expected);
+}
+
+/// A log of fio has millions of lines of numbers, and each can be undressed in a dozen ways.
+#[test]
+fn lines_of_numbers_are_shown_to_no_format() {
+    static SHOWN: AtomicUsize = AtomicUsize::new(0);
+    let begins = |_: &Lines<'_>| {
+        SHOWN.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    let format = Format { name: "none", about: "", begins, read: |_| Ok(Vec::new()) };
+    let lines = (0..1000).map(|i| format!("{i}, {}, 1, 4096, {}, 0x60a0\n", 90 * i, (i % 7) << 12));
+    let log: String = lines.collect();
+    assert!(listed(&log, 1, &[format], NESTED_MAX).is_ok_and(|results| results.is_empty()));
+    assert_eq!(SHOWN.load(Ordering::Relaxed), 0);
+    assert!(listed("a line of words\n", 1, &[format], NESTED_MAX).is_ok());
+    assert!(SHOWN.load(Ordering::Relaxed) > 0);
 }
