@@ -1,5 +1,7 @@
 //! Virtual drives as data for display: a description of each, and the source of every figure.
 
+use std::sync::OnceLock;
+
 use model::DriveSpec;
 pub use model::FigureLine;
 
@@ -23,11 +25,16 @@ pub struct VirtualDrive {
     pub figures: Vec<FigureLine>,
 }
 
-/// Every preset, in alphabetical order.
-pub fn presets() -> Result<Vec<VirtualDrive>> {
-    DriveSpec::presets()
-        .map(|name| DriveSpec::preset(name).map_err(LabError::usage).map(VirtualDrive::from))
-        .collect()
+/// Every preset, in alphabetical order. They are parsed once in a process.
+pub fn presets() -> Result<&'static [VirtualDrive]> {
+    static PRESETS: OnceLock<Vec<VirtualDrive>> = OnceLock::new();
+    if let Some(presets) = PRESETS.get() {
+        return Ok(presets);
+    }
+    let presets = DriveSpec::presets()
+        .map(|name| DriveSpec::preset(name).map_err(LabError::usage).map(VirtualDrive::from));
+    let presets = presets.collect::<Result<Vec<_>>>()?;
+    Ok(PRESETS.get_or_init(|| presets))
 }
 
 /// A preset or a file, with optional `sim:` prefix and overrides, as a run uses it.

@@ -86,7 +86,7 @@ pub(crate) fn usual(run: &Run) -> Option<Usual> {
         least.max(libm::exp(DEVIATIONS * spread))
     };
     let presets = drives::presets().ok()?;
-    if let Some(name) = model_of(run, &presets)
+    if let Some(name) = model_of(run, presets)
         && let Some(model) = models.get(&name)
     {
         let figures = model.figures.keys().filter_map(|metric| {
@@ -161,7 +161,7 @@ mod tests {
     fn every_preset_has_usual_figures_and_a_class() {
         let models: BTreeMap<String, Model> = toml::from_str(FIGURES).expect("well formed");
         let presets = drives::presets().expect("well formed");
-        for preset in &presets {
+        for preset in presets {
             let cells = models.get(&preset.name).map_or(0, |model| model.figures.len());
             // A drive that holds no file of 100 MiB has no durable writes.
             assert!(

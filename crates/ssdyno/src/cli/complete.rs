@@ -39,9 +39,9 @@ pub fn targets() -> ArgValueCompleter {
 }
 
 fn virtual_drives() -> impl Iterator<Item = CompletionCandidate> {
-    drives::presets().unwrap_or_default().into_iter().map(|drive| {
+    drives::presets().unwrap_or_default().iter().map(|drive| {
         CompletionCandidate::new(format!("{}{}", drives::PREFIX, drive.name))
-            .help(Some(drive.model.into()))
+            .help(Some(drive.model.clone().into()))
     })
 }
 

@@ -40,11 +40,11 @@ fn list(args: &DrivesArgs, style: &Style) -> Result<String> {
     }
     // A pipe gets a line per drive.
     let text = if style.width == usize::MAX {
-        lines(&drives, style)
+        lines(drives, style)
     } else if args.verbose {
-        descriptions(&drives, style)
+        descriptions(drives, style)
     } else {
-        names(&drives, style)
+        names(drives, style)
     };
     let legend: String =
         LEGEND.map(|line| format!("{}\n", screen::wrap(line, style.width))).concat();
