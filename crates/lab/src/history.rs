@@ -1,29 +1,36 @@
 //! Earlier runs in the store: they give the present run its interval for the next run, from the
 //! same test on the same drive (see [`spread::comparable`]), and the rates of other drives on the
-//! same port.
+//! same port. They are read once for everything that is asked about them.
 
 use analysis::{LogQuantity, Outlook, outlook};
 use record::{Covers, HistoryKey, Metric, Run, TargetKind, Unit};
 use rules::Neighbour;
 use store::Store;
 
+use crate::compare::is_alike;
 use crate::spread;
 
 /// Maximum number of earlier runs inspected.
 const RUNS_MAX: u32 = 30;
 
-/// Replaces the range of the rounds of each grid cell by the interval for the next run. The samples
-/// keep that range. A store that cannot be read counts as empty.
-pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
+/// Earlier runs on the drive of a run that repeat it or did the same work, the latest first. A store
+/// that cannot be read counts as empty.
+pub(crate) fn earlier(store: &Store, number: i64, run: &Run) -> Vec<Run> {
+    let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref());
+    let counts = |other: &Run| is_alike(run, other) || spread::comparable(run, other);
+    let runs = key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MAX, counts).ok());
+    runs.unwrap_or_default()
+}
+
+/// Replaces the range of the rounds of each grid cell by the interval for the next run, from
+/// [`earlier`] runs. The samples keep that range.
+pub(crate) fn foresee(earlier: &[Run], run: &mut Run) {
     if spread::prior(run) <= 0.0 {
         // All runs are identical.
         return;
     }
-    let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref());
-    let repeats = |other: &Run| spread::comparable(run, other);
-    let repeats =
-        key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MAX, repeats).ok());
-    let repeats = repeats.unwrap_or_default();
+    let repeats = earlier.iter().filter(|other| spread::comparable(run, other));
+    let repeats: Vec<&Run> = repeats.collect();
     let mut metrics = std::mem::take(&mut run.metrics);
     for metric in metrics.iter_mut().filter(|m| is_cell(m)) {
         let runs: Vec<LogQuantity> = std::iter::once(&*metric)

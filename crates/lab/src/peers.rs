@@ -10,10 +10,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use record::{Answer, HistoryKey, OriginKind, Peer, Run, Stamp, Statistic, Target, TargetKind};
+use record::{Answer, OriginKind, Peer, Run, Stamp, Statistic, Target, TargetKind};
 use rig::Event;
 use script::{Outcome, ScratchUse, Session};
-use store::Store;
 use workload::units::decimal;
 
 use crate::compare::{differences, is_alike, quantities};
@@ -23,9 +22,6 @@ use crate::request::{Request, TargetRequest};
 use crate::spread;
 use crate::target::Stand;
 use crate::work::Work;
-
-/// Maximum number of earlier runs inspected.
-const RUNS_MAX: u32 = 30;
 
 /// Maximum time for simulating the model, as a fraction of the run's own time.
 const SHARE: f64 = 0.1;
@@ -82,14 +78,13 @@ pub(crate) fn collect(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec
     peers
 }
 
-/// The latest repeat of the run or, if there is none, the latest run on the drive that did the same
-/// work, unless the user chose the workload.
-pub(crate) fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
-    let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref())?;
-    let earlier = store.earlier(&key, &run.method, number, RUNS_MAX, |other| is_alike(run, other));
-    let mut earlier = earlier.ok()?;
-    // Figures of memory are no measure for those of the drive.
-    earlier.retain(|other| !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_)));
+/// Of earlier runs on the drive, the latest repeat of the run or, if there is none, the latest that
+/// did the same work, unless the user chose the workload.
+pub(crate) fn last(mut earlier: Vec<Run>, run: &Run) -> Option<Run> {
+    earlier.retain(|other| {
+        // Figures of memory are no measure for those of the drive.
+        is_alike(run, other) && !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_))
+    });
     let repeat = earlier.iter().position(|other| spread::comparable(run, other));
     let latest = (!CHOSEN.contains(&run.method.as_str()) && !earlier.is_empty()).then_some(0);
     repeat.or(latest).map(|index| earlier.swap_remove(index))
@@ -217,7 +212,7 @@ pub(crate) fn simulate(
         return None;
     }
     let model = target.drive.as_ref()?.model.clone()?;
-    let preset = drives::presets().ok()?.into_iter().find(|p| is_model(&model, &p.model))?;
+    let preset = drives::presets().ok()?.iter().find(|p| is_model(&model, &p.model))?;
     let spec = format!("{PREFIX}{}", preset.name);
     let target = TargetRequest { spec, size: request.target.size, ..TargetRequest::default() };
     let request = Request { target, ..request.clone() };

@@ -7,7 +7,7 @@ use std::path::Path;
 use record::{HistoryKey, Run, State, Target, TargetKind};
 use store::Store;
 
-use super::message::{self, Desk, Earlier, Question, Reply, Spoken};
+use super::message::{self, Desk, Earlier, LastPlan, Question, Reply, Spoken};
 use super::process;
 use super::records;
 use crate::error::{ErrorKind, LabError, Result};
@@ -65,10 +65,11 @@ impl OpenRun {
                 return Ok(Reply::Neighbours(neighbours.map(|n| (n.model, n.rates)).collect()));
             }
             Question::Earlier { mut run, foresee } => {
+                let earlier = history::earlier(store, number, &run);
                 if foresee {
-                    history::foresee(store, number, &mut run);
+                    history::foresee(&earlier, &mut run);
                 }
-                let last = peers::last(store, number, &run);
+                let last = peers::last(earlier, &run);
                 let Run { metrics, answer, .. } = *run;
                 return Ok(Reply::Earlier(Box::new(Earlier { metrics, answer, last })));
             }
@@ -97,10 +98,10 @@ pub fn serve() -> io::Result<()> {
         // The pipe breaks when the run has ended.
         let _ = message::write(&mut stdout().lock(), &Spoken::Migrating(done, of));
     });
-    let mut desk = StoreDesk::default();
+    let (mut desk, mut plan) = (StoreDesk::default(), LastPlan::default());
     let mut input = stdin().lock();
-    while let Some(question) = message::read(&mut input)? {
-        let reply = Spoken::Reply(desk.answer(question));
+    while let Some(letter) = message::read(&mut input)? {
+        let reply = Spoken::Reply(desk.answer(plan.complete(letter)));
         message::write(&mut stdout().lock(), &reply)?;
     }
     Ok(())

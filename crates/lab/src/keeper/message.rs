@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read, Write};
 
-use record::{Answer, Metric, Run, Series, State, Target, Unit};
+use record::{Answer, Metric, Plan, Run, Series, State, Target, Unit};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use store::Point;
@@ -28,7 +28,8 @@ pub(super) enum Question {
     Update(Box<Run>),
     /// The state in which earlier runs left a whole drive.
     StateBefore(Box<Target>),
-    /// Drives measured on the port of the run's drive by the same method.
+    /// Drives measured on the port of the run's drive by the same method. The run needs target,
+    /// method, protocol and environment only.
     Neighbours(Box<Run>),
     /// What earlier runs say about this one. With `foresee`, the intervals for the next run.
     Earlier { run: Box<Run>, foresee: bool },
@@ -50,6 +51,56 @@ pub(crate) enum Wanted {
     Latest { target: Box<Target>, method: String, options: Option<BTreeMap<String, String>> },
     /// The newest on this target with this title of its origin.
     Newest { target: String, title: String },
+}
+
+impl Question {
+    fn run_mut(&mut self) -> Option<&mut Run> {
+        match self {
+            Question::Begin { run, .. }
+            | Question::Update(run)
+            | Question::Earlier { run, .. }
+            | Question::Finish(run) => Some(run),
+            _ => None,
+        }
+    }
+}
+
+/// A question on the pipe. A plan is most of a short run's record and hardly ever changes, so that
+/// one equal to the last is left out.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Letter {
+    question: Question,
+    repeats_plan: bool,
+}
+
+/// The last plan of one side of the pipe. Both sides see the same questions.
+#[derive(Default)]
+pub(super) struct LastPlan(Option<Plan>);
+
+impl LastPlan {
+    /// Leaves out a repeated plan.
+    pub(super) fn shorten(&mut self, mut question: Question) -> Letter {
+        let plan = question.run_mut().map(|run| &mut run.plan).filter(|plan| plan.is_some());
+        let repeats_plan = plan.as_ref().is_some_and(|plan| **plan == self.0);
+        match plan {
+            Some(plan) if repeats_plan => *plan = None,
+            Some(plan) => self.0.clone_from(plan),
+            None => {}
+        }
+        Letter { question, repeats_plan }
+    }
+
+    /// The question with its plan.
+    pub(super) fn complete(&mut self, Letter { mut question, repeats_plan }: Letter) -> Question {
+        if let Some(run) = question.run_mut() {
+            if repeats_plan {
+                run.plan.clone_from(&self.0);
+            } else if run.plan.is_some() {
+                self.0.clone_from(&run.plan);
+            }
+        }
+        question
+    }
 }
 
 /// The reply of the keeper.
@@ -141,4 +192,42 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Opti
     let mut json = Vec::new();
     from.take(length).read_to_end(&mut json)?;
     Ok(Some(serde_json::from_slice(&json)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Runs with no plan and with three plans in turn, every order of three.
+    #[test]
+    fn a_plan_that_crosses_once_is_in_every_question() {
+        let plans: Vec<Option<Plan>> = [None, Some(0), Some(1), Some(2)]
+            .map(|steps| {
+                let step = json!({"name": "a", "seconds": 0.0, "repeats": 3, "write_bytes_max": 0});
+                let plan = json!({
+                    "safety": "scratch", "seconds": 0.0, "write_bytes_max": 0, "region_bytes": 0,
+                    "steps": vec![step; steps?], "workloads": [],
+                });
+                Some(serde_json::from_value(plan).expect("a plan"))
+            })
+            .into();
+        for order in 0..64_usize {
+            let (mut sender, mut receiver) = (LastPlan::default(), LastPlan::default());
+            let mut sent = None;
+            for place in [0, 0, 2, 4, 0] {
+                let plan = plans[(order >> place) & 3].clone();
+                let run = Run { plan: plan.clone(), ..Run::new("iozone", Target::default()) };
+                let letter = sender.shorten(Question::Update(Box::new(run)));
+                assert_eq!(letter.repeats_plan, plan.is_some() && plan == sent, "order {order}");
+                let mut pipe = Vec::new();
+                write(&mut pipe, &letter).expect("written");
+                let letter = read(&mut &pipe[..]).expect("read").expect("a message");
+                let mut question = receiver.complete(letter);
+                assert_eq!(question.run_mut().expect("a run").plan, plan, "order {order}");
+                sent = plan.or(sent);
+            }
+        }
+    }
 }

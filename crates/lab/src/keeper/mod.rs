@@ -164,7 +164,9 @@ impl Keeper {
 
     /// Drives measured on the port of the run's drive by the same method.
     pub(crate) fn neighbours(&self, run: &Run) -> Vec<Neighbour> {
-        match self.ask(Question::Neighbours(Box::new(run.clone())), &mut |_| {}) {
+        let (protocol, environment) = (run.protocol, run.environment.clone());
+        let run = Run { protocol, environment, ..Run::new(&run.method, run.target.clone()) };
+        match self.ask(Question::Neighbours(Box::new(run)), &mut |_| {}) {
             Ok(Reply::Neighbours(all)) => {
                 all.into_iter().map(|(model, rates)| Neighbour { model, rates }).collect()
             }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::mailbox::Mailbox;
-use super::message::{self, Desk, Question, Reply, Spoken};
+use super::message::{self, Desk, LastPlan, Letter, Question, Reply, Spoken};
 use super::{END_MAX, END_STEP};
 use crate::error::{ErrorKind, LabError, Result};
 
@@ -39,6 +39,7 @@ struct ProcessDesk {
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     process: Process,
+    plan: LastPlan,
     /// The desk in this process, which answers if the other one could not start.
     spare: Box<dyn Desk>,
     has_not_started: bool,
@@ -65,6 +66,7 @@ impl ProcessDesk {
             to: stdin,
             from: replies,
             process,
+            plan: LastPlan::default(),
             spare,
             has_not_started: false,
         })
@@ -81,8 +83,8 @@ impl ProcessDesk {
         matches!(try_wait(), Ok(Some(status)) if status.code() == Some(NOT_STARTED))
     }
 
-    fn ask(&mut self, question: &Question) -> io::Result<Result<Reply>> {
-        message::write(&mut self.to, question)?;
+    fn ask(&mut self, letter: &Letter) -> io::Result<Result<Reply>> {
+        message::write(&mut self.to, letter)?;
         loop {
             match message::read(&mut self.from)?.ok_or(io::ErrorKind::UnexpectedEof)? {
                 Spoken::Migrating(done, of) => {
@@ -100,10 +102,11 @@ impl Desk for ProcessDesk {
         if self.has_not_started {
             return self.spare.answer(question);
         }
-        let reply = self.ask(&question);
+        let letter = self.plan.shorten(question);
+        let reply = self.ask(&letter);
         if reply.is_err() && self.could_not_start() {
             self.has_not_started = true;
-            return self.spare.answer(question);
+            return self.spare.answer(self.plan.complete(letter));
         }
         reply.unwrap_or_else(|error| {
             let text = format!("the process that writes the store has ended: {error}");
