@@ -59,6 +59,10 @@ const LARGEST_MIN: f64 = 0.75;
 /// operation's, not its data's.
 const LARGE_MIN: f64 = 1.5;
 
+/// Maximum bytes of random writes, as a multiple of those of large writes in order, if both wait for
+/// flash.
+const UNIT_BYTES_MAX: f64 = 1.5;
+
 /// Share of the time above which the command is the cost: the time of a command times the IOPS.
 const COMMAND_MIN: f64 = 0.5;
 
@@ -237,8 +241,16 @@ impl Grid<'_> {
     /// The larger block of random writes with the most IOPS, and their ratio to those of small ones.
     fn unit_gain(&self, small_iops: f64) -> Option<(u32, f64)> {
         let rates = UNITS.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
-        let (blocks, iops) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let of_flash = rates.filter(|(blocks, iops)| !self.is_cached(*blocks, *iops));
+        let (blocks, iops) = of_flash.max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some((blocks, iops / small_iops))
+    }
+
+    /// Whether random writes move more bytes than large ones in order: a cache took them, which the
+    /// others did not find empty.
+    fn is_cached(&self, blocks: u32, iops: f64) -> bool {
+        let bytes = iops * f64::from(self.small().unwrap_or(0) * blocks);
+        self.in_order(Write, 8).is_some_and(|large| bytes > UNIT_BYTES_MAX * large.throughput())
     }
 
     /// Whether larger random writes reach more IOPS, as parts of mapping units do.

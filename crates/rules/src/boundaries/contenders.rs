@@ -317,6 +317,21 @@ fn at_depth_1_half_of_the_time_is_the_commands() {
     table(said, rows);
 }
 
+/// Blocks of 8 KiB twice as often as those of 4 KiB. If they are more than one and a half times the
+/// bytes of large writes in order, a cache took them.
+#[test]
+fn larger_blocks_that_a_cache_took_are_no_units() {
+    let said = |in_order_bytes: f64| {
+        let [small, units] =
+            [(1, 100.0), (2, 200.0)].map(|(n, rate)| random(Write, n, DEPTH, rate));
+        said(&[small, units, in_order(Write, 8, in_order_bytes)])
+    };
+    let units_bytes = 200.0 * 8192.0;
+    let unit = "MAPPING UNIT: rand-write-4KiB-q32 50%";
+    let rows = [(units_bytes, unit), (units_bytes / 1.49, unit), (units_bytes / 1.51, "nothing")];
+    table(said, rows);
+}
+
 /// 1 us is data. A part of the writes takes longer and raises the mean: what they wait for is no cost
 /// of each.
 #[test]
