@@ -1,6 +1,7 @@
 //! Whole runs from a request to a record: plans, verdicts, causes inside a drive, and documents.
 
 mod answers;
+mod cluster;
 mod coverage;
 mod damaged;
 mod docs;

@@ -1,16 +1,19 @@
-//! The answer of `cluster`: the smallest unit that writes at full speed, and what larger ones waste.
+//! The answer of `cluster`: the smallest unit that writes at full speed and in which files are
+//! recorded at full speed, and what larger ones waste.
 
-use super::{FILES, KNEE_UNIT, MOUNTED_UNIT, SLACK, UNIT_RATE};
+use super::{FILES, FILES_UNIT, KNEE_UNIT, MOUNTED_UNIT, SLACK, UNIT_RATE};
 use record::{Answer, Better, Chart, Metric, MetricInfo, Unit};
 use script::Outcome;
 use script::draft::{Draft, rate};
 use workload::units::{binary, binary_tight};
 
-/// The answer of `cluster`: the knee, and the throughput of the smallest unit; with a single unit,
-/// only its throughput.
+/// The answer of `cluster`: the unit of the later knee with its rate, and the throughput of the
+/// smallest unit; with a single unit, only its throughput.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Which allocation unit should a file system use?");
-    let knee = draft.value(KNEE_UNIT.member(&[&"write"]));
+    let of_writes = draft.value(KNEE_UNIT.member(&[&"write"]));
+    let of_files = draft.value(FILES_UNIT).filter(|unit| Some(*unit) > of_writes);
+    let knee = of_files.or(of_writes);
     let units = |pattern| -> Vec<&Metric> {
         out.family(UNIT_RATE.named(pattern)).map(|(m, _)| m).collect()
     };
@@ -20,7 +23,25 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let smallest = writes.first()?;
     let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
     let least = size(smallest)?;
+    // A run records into one of the two file systems.
+    let recorded: Vec<(&Metric, u64)> = ["cluster-exfat-{size}", "cluster-fat32-{size}"]
+        .into_iter()
+        .flat_map(|name| out.family(FILES.named(name)).map(|(m, at)| (m, at.bytes(0))))
+        .collect();
     let (sentence, continuation) = match knee {
+        Some(knee) if of_files.is_some() => {
+            let rate_of = |bytes| {
+                let metric = recorded.iter().find(|(_, unit)| Some(*unit) == bytes);
+                metric.and_then(|(metric, _)| metric.value)
+            };
+            let rates = [Some(knee as u64), size_of(smallest)].map(rate_of);
+            let share = rates[1]? / rates[0]? * 100.0;
+            let unit = binary(knee as u64);
+            (
+                format!("{unit} units record files at {}", rate(rates[0]?)),
+                format!("; {least} units reach {share:.0}% of it."),
+            )
+        }
         Some(knee) if size_of(smallest) == Some(knee as u64) => {
             let sentence =
                 format!("Even the smallest units, {least}, write at or near {}", rate(best));
@@ -59,15 +80,16 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let (unit, unit_bytes) = (size(choice)?, size_of(choice)?);
     let sizes =
         |family: MetricInfo| out.family(family).map(|(m, at)| (&m.name, binary(at.bytes(0))));
-    // A run records into one of the two file systems.
-    let files = Chart::bars("Files of 8 MiB recorded", Unit::BytesPerSecond).sources(
-        sizes(FILES.named("cluster-exfat-{size}"))
-            .chain(sizes(FILES.named("cluster-fat32-{size}"))),
-    );
+    let sources = recorded.iter().map(|(metric, bytes)| {
+        let mark = if knee == Some(*bytes as f64) { " (chosen)" } else { "" };
+        (&metric.name, binary(*bytes) + mark)
+    });
+    let files = Chart::bars("Files of 8 MiB recorded", Unit::BytesPerSecond).sources(sources);
     let wasted = Chart::bars("Space wasted by your files", Unit::Number).sources(sizes(SLACK));
     let draft = draft
         .tile("Unit for writes", KNEE_UNIT.member(&[&"write"]), Better::Lower)
         .tile("Unit for reads", KNEE_UNIT.member(&[&"read"]), Better::Lower)
+        .tile("Unit for files", FILES_UNIT, Better::Lower)
         .tile(
             &format!("Space wasted, {unit} units"),
             SLACK.member(&[&binary_tight(unit_bytes)]),

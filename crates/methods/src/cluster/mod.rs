@@ -1,9 +1,14 @@
 //! `cluster`: which allocation unit suits the files?
 //!
 //! A larger unit wastes the end of every file and is faster where a file system moves a unit at a
-//! time, as RISC OS does (LFAU). Both are measured: the files of `mark` recorded through a file
-//! system of each unit, the same bytes moved unit by unit with one in flight, and beside them the
-//! slack of the user's own files.
+//! time, as RISC OS does (LFAU). Both are measured: files recorded through a file system of each
+//! unit, the same bytes moved unit by unit with one in flight, and beside them the slack of the
+//! user's own files.
+//!
+//! All units must meet the same drive. The region is filled first: the unit that came first would
+//! find blocks without data, which need no copying. And the files end in the middle of a power of
+//! two, so that they begin at every place that their unit permits. Files of whole MiB would all
+//! begin as the first does, which on some units is by chance a whole page of the drive.
 
 mod answer;
 
@@ -41,11 +46,13 @@ const BY_UNIT: u64 = 64 << 20;
 /// Maximum duration of one measurement unit by unit, seconds.
 const EACH_SECONDS: f64 = 4.0;
 
-/// Bytes of a file, as in `mark`; at most a quarter of the region.
+/// Bytes of a file, as in `mark`, without its last unit; at most a quarter of the region.
 const FILE: u64 = 8 << 20;
 
-/// The knee: the smallest unit with this share of the best rate.
+/// The knee: the smallest unit with this share of the best rate; of files, whose lengths differ by
+/// their unit, a smaller share.
 const KNEE: f64 = 0.95;
+const KNEE_OF_FILES: f64 = 0.9;
 
 /// What a file hides.
 const HIDDEN: &str = "the file system places and moves its blocks by its own unit, so no volumes of \
@@ -57,22 +64,24 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     summary: "which allocation unit suits the files",
     about: "For every allocation unit from 2 KiB to 1 MiB (FAT32 to 64 KiB), on 256 MiB (FAT32 \
             on 4.25 GiB, which its larger clusters need) or --size of a drive opened with \
-            --destroy: makes an exFAT (--fs) with clusters of that size and \
-            records 256 MiB or --size into it in files of 8 MiB; then writes and reads up to 64 MiB in order, a unit at \
+            --destroy, which is filled first: makes an exFAT (--fs) with clusters of that size and \
+            records 256 MiB or --size into it in files of 8 MiB and one unit, so that they begin at \
+            every place the unit permits; then writes and reads up to 64 MiB in order, a unit at \
             a time and one in flight, as a file system does that moves a unit at a time. The \
-            results are each rate, the knee (the smallest unit with 95% of the best rate), and \
+            results are each rate, the knees (the smallest unit with 95% of the best rate, of files \
+            with 90%), and \
             with --like DIR the share of space that files of these sizes waste. In a directory, \
             only the transfers of a unit at a time are measured, in a scratch file, beside the unit \
             of the file system there.",
     safety: Safety::Destroys,
     seconds: SECONDS,
-    writes: "256 MiB or --size, and up to 64 MiB, for each of ten units; in a directory only these \
-             64 MiB",
+    writes: "256 MiB or --size once, and again with up to 64 MiB for each of ten units; in a \
+             directory only these 64 MiB",
     // Each of the ten units writes the file once.
     scratch: ScratchUse::passes(10.0),
     ignores: &[Common::Time, Common::Replicates],
     options: &[&FS, &LIKE],
-    metrics: &[&[FILES, UNIT_RATE, KNEE_UNIT, SLACK, MOUNTED_UNIT, FILE_BYTES]],
+    metrics: &[&[FILES, UNIT_RATE, KNEE_UNIT, FILES_UNIT, SLACK, MOUNTED_UNIT, FILE_BYTES]],
     primary: &["seq-{read,write}-unit-{4KiB,64KiB,1MiB}-q1", KNEE_UNIT.name],
     run,
     answer: answer::answer,
@@ -81,7 +90,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 
 const FILES: MetricInfo = MetricInfo::rate(
     "cluster-{exfat,fat32}-{size}",
-    "files of 8 MiB recorded into a file system with that unit",
+    "files of 8 MiB and a unit recorded into a file system with that unit",
 );
 const UNIT_RATE: MetricInfo = MetricInfo::rate(
     "seq-{read,write}-unit-{size}-q1",
@@ -90,6 +99,10 @@ const UNIT_RATE: MetricInfo = MetricInfo::rate(
 const KNEE_UNIT: MetricInfo = MetricInfo::bytes(
     "cluster-knee-{read,write}",
     "the smallest unit with 95% of the best rate, a unit at a time; absent with a single unit",
+);
+const FILES_UNIT: MetricInfo = MetricInfo::bytes(
+    "cluster-knee-files",
+    "the smallest unit with 90% of the best rate of recorded files; absent with a single unit",
 );
 const SLACK: MetricInfo = MetricInfo::number(
     "cluster-slack-{size}",
@@ -193,11 +206,17 @@ fn measure(
         let share = slack(sizes, u64::from(*unit));
         session.put_member(SLACK, &[&binary_tight(u64::from(*unit))], share);
     }
-    let mut rates = [Vec::new(), Vec::new()];
+    if !whole.in_file {
+        let bytes = script.written_max().min(whole.bytes());
+        session.fill_region(whole, "fill", Region::first(bytes))?;
+    }
+    let (mut rates, mut files) = ([Vec::new(), Vec::new()], Vec::new());
+    let file_bytes = script.file_bytes;
     for unit in &units {
         script.cluster = *unit;
+        script.file_bytes = file_bytes + u64::from(*unit);
         if !whole.in_file {
-            record(session, &script)?;
+            files.push(record(session, &script)?);
         }
         for (rates, kind) in rates.iter_mut().zip([Write, Read]) {
             let w = by_unit(whole, kind, *unit);
@@ -209,26 +228,29 @@ fn measure(
         session.checkpoint();
     }
     for (rates, kind) in rates.iter().zip([Write, Read]).filter(|_| units.len() > 1) {
-        let knee = knee(&units, rates).map(f64::from);
+        let knee = knee(&units, rates, KNEE).map(f64::from);
         session.put_member(KNEE_UNIT, &[&kind.name()], knee);
+    }
+    if units.len() > 1 && !whole.in_file {
+        session.put(FILES_UNIT, knee(&units, &files, KNEE_OF_FILES).map(f64::from));
     }
     session.checkpoint();
     Ok(())
 }
 
-/// Records the files through a file system and publishes the rate.
-fn record(session: &mut Session<'_>, script: &Script) -> Result<()> {
+/// Records the files through a file system, publishes the rate and returns it; 0 if it is unknown.
+fn record(session: &mut Session<'_>, script: &Script) -> Result<f64> {
     let size = binary_tight(u64::from(script.cluster));
     let key = FILES.member(&[&script.name(), &size]);
     let step = key.to_string();
     session.step(&step, 0);
     let Some(recording) = recorded(session, script, &step, &script.take(None))? else {
-        return Ok(());
+        return Ok(0.0);
     };
     let seconds = recording.elapsed_ns as f64 / 1e9;
     let rate = (seconds > 0.0).then(|| recording.bytes as f64 / seconds);
     session.put_value(key, FILES.unit, rate);
-    Ok(())
+    Ok(rate.unwrap_or(0.0))
 }
 
 /// Sequential transfers of one unit each, one in flight.
@@ -256,10 +278,10 @@ fn slack(sizes: &[(u64, u64)], unit: u64) -> Option<f64> {
     (space > 0.0).then(|| 1.0 - used / space)
 }
 
-/// The smallest unit with [`KNEE`] of the best rate.
-fn knee(units: &[u32], rates: &[f64]) -> Option<u32> {
+/// The smallest unit with this share of the best rate.
+fn knee(units: &[u32], rates: &[f64], share: f64) -> Option<u32> {
     let best = rates.iter().copied().fold(0.0, f64::max);
-    let good = rates.iter().position(|rate| best > 0.0 && *rate >= KNEE * best)?;
+    let good = rates.iter().position(|rate| best > 0.0 && *rate >= share * best)?;
     units.get(good).copied()
 }
 
