@@ -13,6 +13,9 @@ use crate::ranges;
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, LinkSpec, MapKind};
 
+/// Maximum number of names in a message.
+const LISTED_MAX: usize = 12;
+
 /// An error in a description, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{key}: {message}", place(.file, .line))]
@@ -114,9 +117,14 @@ impl DriveSpec {
             let message = match &longer_names[..] {
                 [] => format!("no such drive{}", meant(name, names)),
                 [one] => format!("no such drive; did you mean '{one}'?"),
-                several => format!("no such drive; names that begin so: {}", several.join(", ")),
+                several if name.is_empty() => {
+                    let (first, count) = (several[0], several.len());
+                    format!("no drive is named; there are {count}, such as sim:{first}")
+                }
+                several => format!("no such drive; names that begin so: {}", listed(several)),
             };
-            return Err(SpecError { file: String::new(), line: 0, key: name.into(), message });
+            let key = if name.is_empty() { "sim" } else { name }.into();
+            return Err(SpecError { file: String::new(), line: 0, key, message });
         };
         DriveSpec::parse(&format!("drives/{name}.toml"), text)
     }
@@ -368,6 +376,15 @@ fn in_words(error: &toml::de::Error) -> String {
             format!("must be a whole number, not {found}")
         }
         _ => message.to_string(),
+    }
+}
+
+/// Names to choose from; of many, the first.
+fn listed(names: &[&str]) -> String {
+    let first = names.iter().take(LISTED_MAX).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(LISTED_MAX) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

@@ -72,8 +72,9 @@ impl Failure {
         if self.is_reported {
             return ExitCode::from(self.code);
         }
-        screen::say(&format!("ssdyno: {}", self.text));
+        screen::say_wrapped("ssdyno: ", &self.text);
         if let Some(advice) = &self.advice {
+            // A command stays in one piece, to copy.
             screen::say(&format!("   try: {advice}"));
         }
         ExitCode::from(self.code)

@@ -10,6 +10,9 @@ use crate::interrupt;
 /// Width if unknown, columns.
 const WIDTH: usize = 100;
 
+/// Minimum width of text that is wrapped, columns.
+const WRAPPED_MIN: usize = 20;
+
 /// The style of stdout. `NO_COLOR` and pipes get plain text.
 pub fn style() -> Style {
     style_of(stdout().is_terminal())
@@ -37,6 +40,20 @@ pub fn uncut() -> Style {
 pub fn say(line: &str) {
     let _limit = interrupt::OutputLimit::begin();
     let _ = writeln!(stderr(), "{}", emit::screen(line));
+}
+
+/// Prints a line to stderr; on a terminal, what exceeds its width continues below, indented by the
+/// width of the label. A program gets one line.
+pub fn say_wrapped(label: &str, text: &str) {
+    let indent = label.chars().count();
+    let room = width().saturating_sub(indent);
+    let length = text.chars().count();
+    if stderr().is_terminal() && length > room && room > WRAPPED_MIN {
+        let separator = format!("\n{}", " ".repeat(indent));
+        say(&format!("{label}{}", report::wrap(text, room).join(&separator)));
+    } else {
+        say(&format!("{label}{text}"));
+    }
 }
 
 /// Width of the terminal, columns; `COLUMNS` overrides.

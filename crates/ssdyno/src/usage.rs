@@ -74,7 +74,10 @@ fn advice(error: &Error, typed: &[String]) -> String {
             let is_run = name.is_some_and(|command| command.get_name() == "run");
             let free = definition.find_subcommand(FREE).filter(|_| is_run);
             let elsewhere = || option_elsewhere(free, &typed);
-            option(name, &typed).or_else(elsewhere).or_else(|| spelt(name, &typed))
+            too_early(name, &typed)
+                .or_else(|| option(name, &typed))
+                .or_else(elsewhere)
+                .or_else(|| spelt(name, &typed))
         }),
         ErrorKind::InvalidSubcommand => word(error, ContextKind::InvalidSubcommand)
             .and_then(|typed| subcommand(&definition, &typed)),
@@ -94,6 +97,13 @@ fn subcommand(definition: &Command, typed: &str) -> Option<String> {
         return Some(format!("ssdyno run {typed}"));
     }
     Some(emit::typo_of(typed, names(definition))?.to_string())
+}
+
+/// The place of an option that this command has, typed before it.
+fn too_early(command: Option<&Command>, typed: &str) -> Option<String> {
+    let (command, typed) = (command?, name_of(typed));
+    let is_own = long_options(command).contains(&typed);
+    is_own.then(|| format!("after the command: ssdyno {} --{typed}", command.get_name()))
 }
 
 /// The option that an unknown one means in this command.
@@ -212,6 +222,7 @@ mod tests {
         let table = [
             ("ssdyno io . --numjobs 4", "--jobs"),
             ("ssdyno --numjobs 4 io .", "--jobs"),
+            ("ssdyno --store x run .", "after the command: ssdyno run --store"),
             ("ssdyno io . --runtime=10", "--time 10s"),
             ("ssdyno io . --blocksize 4k", "--bs"),
             ("ssdyno io . --rw random", "--rw randread, or randwrite, or randrw"),

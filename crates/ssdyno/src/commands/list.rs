@@ -57,10 +57,10 @@ pub fn overview() -> String {
     lines(&machine::all_drives()).render(&screen::uncut())
 }
 
-/// A line for each drive. If the table is too wide, the uses are cut.
+/// A line for each drive. If the table is too wide, the uses continue below.
 fn lines(drives: &[Listed]) -> Table {
     use Align::{Left, Right};
-    let mut table = Table::new(&[Left, Right, Left, Left, Left, Left]).elastic(5);
+    let mut table = Table::new(&[Left, Right, Left, Left, Left, Left]).wrapping();
     table.heading(["drive", "size", "model", "link", "allowed", "used for"]);
     for listed in drives {
         let device = match listed {
