@@ -15,6 +15,9 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let value = |column: &str| draft.value(key(column)).map(rate);
     let (cold, warm) = (value("cold-read"), value("read"));
     let sentence = match (&cold, &warm, value("write")) {
+        (Some(cold), Some(warm), _) if cold == warm => {
+            format!("Reads {warm}, also with the cache dropped")
+        }
         (Some(cold), Some(warm), _) => {
             format!("Reads {warm}, but {cold} with the cache dropped")
         }
