@@ -60,7 +60,8 @@ const LARGEST_MIN: f64 = 0.75;
 const LARGE_MIN: f64 = 1.5;
 
 /// Maximum bytes of random writes, as a multiple of those of large writes in order, if both wait for
-/// flash.
+/// flash: it takes no more of them, and the rest is a margin for noise, not measured. A cache took 18
+/// times as much on the drive that showed the need.
 const UNIT_BYTES_MAX: f64 = 1.5;
 
 /// Share of the time above which the command is the cost: the time of a command times the IOPS.

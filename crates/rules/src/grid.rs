@@ -119,13 +119,13 @@ impl<'a> Grid<'a> {
         rates.filter(|(write, read)| write > read).map(|(write, _)| 1e9 / write)
     }
 
-    /// Nanoseconds of a small command with its transfer, without flash, between bounds: a buffered write
-    /// at depth 1, the median or, if that is shorter, the mean one to the mean one, which may contain
-    /// waits of some of them. Where single writes wait for flash, it is a larger one of a burst that was buffered,
-    /// less the time of the additional data: the median one, because the first may wake the drive. What
+    /// Nanoseconds of a small command with its transfer, without flash, between bounds.
+    ///
+    /// A buffered write at depth 1 shows it: its median, if that is below its mean, which may contain
+    /// waits of some. Where single writes wait for flash, a larger one of a burst that was buffered shows
+    /// it, less the time of the additional data: the median one, because the first may wake the drive. What
     /// these data add to a read is too short where flash had fetched them with the small block; what
-    /// they take in the fastest workload is too long where a link turns around within it. So the
-    /// command lies between the two.
+    /// they take in the fastest workload is too long where a link turns around within it.
     pub fn command_ns(&self) -> Option<RangeInclusive<f64>> {
         let buffered_ns = self.buffered_write_ns().map(|ns| ns.min(self.usual_ns(Write))..=ns);
         buffered_ns.or_else(|| {
