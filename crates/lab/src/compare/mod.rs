@@ -17,6 +17,7 @@ mod remarks;
 mod sentence;
 #[cfg(test)]
 mod tests;
+mod view;
 mod work;
 
 use std::collections::BTreeSet;
@@ -36,6 +37,7 @@ use self::matching::{Match, match_quantities, primary_names};
 pub(crate) use self::quantity::{Quantity, quantities};
 pub use self::remarks::Remarks;
 use self::remarks::{doubts, is_laid_out, odd};
+pub use self::view::{CONFOUNDED, view};
 use self::work::WorkComparison;
 pub use self::work::check_alike;
 pub(crate) use self::work::is_alike;

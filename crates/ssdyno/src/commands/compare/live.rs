@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use indicatif::ProgressBar;
+use lab::compare;
 use lab::compare::live::{Audience, ComparisonCost, Ended, Finished, LiveComparison};
 use lab::{Options, PlannedRun, Request, Watcher, drives, work};
 use workload::units;
 
-use super::{as_json, show, view};
+use super::{as_json, show};
 use crate::cli::{self, CompareArgs, OutputArgs};
 use crate::failure::{Failure, Result, USAGE};
 use crate::interrupt::INTERRUPTED;
@@ -99,7 +100,7 @@ impl Audience for ComparisonScreen {
     fn begins(&mut self, side: usize, pair: u32, planned: &PlannedRun<'_>) -> Box<dyn Watcher> {
         let output = OutputArgs { quiet: self.quiet, ..OutputArgs::default() };
         if !self.quiet {
-            screen::say(&format!("pair {}   {}", pair + 1, super::letter(side)));
+            screen::say(&format!("pair {}   {}", pair + 1, compare::letter(side)));
         }
         let live = live::Live::new(&planned.plan, planned.spec(), &output);
         self.bar = Some(live.bar());
@@ -124,7 +125,7 @@ fn conclude(args: &CompareArgs, finished: Finished) -> Result {
         present::print(&present::json(&value)?)?;
     } else if pairs > 0 {
         let titles = [&args.runs[0], &args.runs[1]].map(Clone::clone);
-        show(args, &view(args, &titles, &sides, &comparisons, SITTING))?;
+        show(args, &compare::view(&titles, &sides, &comparisons, SITTING, args.all))?;
     }
     match (failure, ended) {
         (Some(failure), _) => Err(failure.into()),
