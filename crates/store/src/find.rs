@@ -16,6 +16,10 @@ pub struct Filter {
     /// Part of the drive's manufacturer, model, serial number or device name, or of the target's
     /// path; case-insensitive.
     pub drive: Option<String>,
+    /// Key of the drive, as in [`crate::StoredDrive`].
+    pub drive_key: Option<String>,
+    /// Model of the drive, complete.
+    pub model: Option<String>,
     pub method: Option<String>,
     /// Name of the machine that measured it.
     pub host: Option<String>,
@@ -64,6 +68,8 @@ pub struct RunSummary {
     pub target: String,
     /// Model of the drive, or its name if the model is unknown.
     pub drive: Option<String>,
+    /// Key of the drive, as in [`crate::StoredDrive`]; `None` without a drive.
+    pub drive_key: Option<String>,
     /// Serial number of the drive.
     pub serial: Option<String>,
     /// Firmware of the drive.
@@ -101,6 +107,14 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     let title = filter.title.as_ref().map(|text| Value::from(text.to_lowercase()));
     let conditions = [
         ("run.place IN (SELECT id FROM place WHERE instr(search, ?))", drive),
+        (
+            "run.place IN (SELECT id FROM place WHERE drive_key = ?)",
+            filter.drive_key.clone().map(Value::from),
+        ),
+        (
+            "run.place IN (SELECT id FROM place WHERE model = ?)",
+            filter.model.clone().map(Value::from),
+        ),
         ("run.method = ?", method),
         ("run.host = ?", filter.host.clone().map(Value::from)),
         ("instr(lower(run.title), ?)", title),
@@ -141,7 +155,7 @@ pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<R
                 EXISTS (SELECT 1 FROM run AS other
                         WHERE other.id = run.id COLLATE NOCASE AND other.id = run.id
                           AND other.number <> run.number),
-                host, title, firmware
+                host, title, firmware, drive_key
          FROM run JOIN place ON place.id = run.place
          WHERE number IN (SELECT number FROM run WHERE {conditions} ORDER BY number DESC LIMIT ?)
          ORDER BY number DESC"
@@ -168,6 +182,7 @@ fn summary(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         target: row.get(7)?,
         drive: row.get(8)?,
         serial: row.get(9)?,
+        drive_key: row.get(22)?,
         host: row.get(19)?,
         title: row.get(20)?,
         tags: labels::tags(conn, number)?,

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod dates;
+mod drives;
 mod error;
 mod file;
 mod find;
@@ -48,6 +49,7 @@ mod process_tests;
 mod samples;
 
 pub use dates::day;
+pub use drives::StoredDrive;
 pub use error::StoreError;
 pub use find::{Filter, RunSummary};
 pub use id::{id_of, new_id};

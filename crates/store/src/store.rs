@@ -8,6 +8,7 @@ use emit::Owner;
 use record::{Document, HistoryKey, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
+use crate::drives::{self, StoredDrive};
 use crate::file::{self, Fsync, Journal, Opened};
 use crate::find::{Filter, RunSummary};
 use crate::labels::{self, Host};
@@ -312,6 +313,11 @@ impl Store {
     /// The number of runs that match the filter, regardless of its limit.
     pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
         self.read(|conn| find::count(conn, filter))
+    }
+
+    /// The drives with runs, the one measured last first.
+    pub fn drives(&self) -> Result<Vec<StoredDrive>, StoreError> {
+        self.read(drives::drives)
     }
 
     /// The machines that measured the runs, by name. A record without a host has none.
