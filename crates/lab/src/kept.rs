@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use record::{Document, Finding, FindingKind, Level, Run};
+use serde_json::{Value, json};
 use store::{Filter, Provenance, RunSummary, Store, StoreError, StoredRecord};
 
 /// Loads a record by number for display. Its first findings report its origin and whether the store
@@ -39,6 +40,35 @@ pub fn listed(store: &mut Store, filter: &Filter) -> Result<Vec<RunSummary>, Sto
         let _ = store.keep_headlines(&headlines);
     }
     Ok(runs)
+}
+
+/// A list of runs as JSON.
+pub fn runs_json(runs: &[RunSummary]) -> Value {
+    let summaries = runs.iter().map(|run| {
+        json!({
+            "number": run.number,
+            "id": run.id,
+            "hash": run.hash.map(|hash| hash.to_string()),
+            "kind": run.kind.name(),
+            "machine": run.machine,
+            "host": run.host,
+            "title": run.title,
+            "tags": run.tags,
+            "conflict": run.conflict,
+            "started": run.start_known.then_some(&run.started),
+            "method": run.method,
+            "target": run.target,
+            "drive": run.drive,
+            "serial": run.serial,
+            "firmware": run.firmware,
+            "complete": run.complete,
+            "running": run.running,
+            "cut_short": run.cut_short,
+            "headline": run.headline,
+            "answer": run.answer,
+        })
+    });
+    summaries.collect()
 }
 
 /// The start of a run, milliseconds since 1970; `None` if it is unknown.

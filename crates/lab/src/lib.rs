@@ -56,7 +56,7 @@ pub use rig::{Erase, Event, Interval, Pass, Returning};
 pub use script::{Declared, Form, MethodInfo, MetricInfo, Options};
 
 pub use self::error::{ErrorKind, LabError, Result};
-pub use self::kept::{answered, kept, listed, started_ms};
+pub use self::kept::{answered, kept, listed, runs_json, started_ms};
 pub use self::public::public;
 pub use self::request::{Instrument, Request, TargetRequest};
 pub use self::session::{Begun, PlannedRun};

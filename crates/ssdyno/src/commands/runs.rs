@@ -8,7 +8,6 @@ use lab::published;
 use record::{Document, Run};
 use report::Ink;
 use report::table::{Align, Table, TableCell};
-use serde_json::json;
 use store::{Filter, Host, RunSummary, Store};
 
 use crate::cli::{RmArgs, RunsArgs, ShowArgs, StoreArgs};
@@ -41,10 +40,14 @@ pub fn list(args: &RunsArgs) -> Result {
         since: args.since.as_deref().map(store::day).transpose()?.map(|d| d.start),
         until: args.until.as_deref().map(store::day).transpose()?.map(|d| d.end),
         limit: if args.all { None } else { Some(args.limit.unwrap_or_else(limit)) },
-        before: None,
+        ..Filter::default()
     };
     let runs = lab::listed(&mut store, &filter)?;
-    let text = if args.json { runs_json(&runs)? } else { runs_table(&runs, &store.hosts()?) };
+    let text = if args.json {
+        present::json(&lab::runs_json(&runs))?
+    } else {
+        runs_table(&runs, &store.hosts()?)
+    };
     present::print(&text)?;
     let total = store.count(&filter)?;
     if total > runs.len() as u64 && args.limit.is_none() {
@@ -322,34 +325,6 @@ fn after_all(answer: &str) -> String {
     } else {
         format!("cut short: {answer}")
     }
-}
-
-fn runs_json(runs: &[RunSummary]) -> Result<String> {
-    let summaries = runs.iter().map(|run| {
-        json!({
-            "number": run.number,
-            "id": run.id,
-            "hash": run.hash.map(|hash| hash.to_string()),
-            "kind": run.kind.name(),
-            "machine": run.machine,
-            "host": run.host,
-            "title": run.title,
-            "tags": run.tags,
-            "conflict": run.conflict,
-            "started": run.start_known.then_some(&run.started),
-            "method": run.method,
-            "target": run.target,
-            "drive": run.drive,
-            "serial": run.serial,
-            "firmware": run.firmware,
-            "complete": run.complete,
-            "running": run.running,
-            "cut_short": run.cut_short,
-            "headline": run.headline,
-            "answer": run.answer,
-        })
-    });
-    present::json(&summaries.collect::<Vec<_>>())
 }
 
 /// The desktop's command that opens a file in its program.
