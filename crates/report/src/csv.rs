@@ -23,6 +23,22 @@ fn numbers(metric: &Metric) -> String {
     format!(",{},{n},{},{covers}\n", row(&fields), samples.join(" "))
 }
 
+/// The figures that stand for some runs, one per row, after columns that say which run it is.
+pub fn csv_figures<'r>(
+    columns: &[&str],
+    runs: impl Iterator<Item = (Vec<String>, &'r [Metric])>,
+) -> String {
+    let mut text = format!("{},metric,unit,value,low,high,n,samples,covers\n", columns.join(","));
+    for (fields, metrics) in runs {
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        let head = row(&fields);
+        for metric in metrics {
+            text.push_str(&format!("{head},{}{}", quoted(&metric.name), numbers(metric)));
+        }
+    }
+    text
+}
+
 /// The series, with one row per known value: time and value of one quantity of one workload.
 /// `start_ns` counts from the start of the run, `t_ns` (the end of the interval) from the start of
 /// the workload.

@@ -35,8 +35,12 @@ mod wear;
 use record::Run;
 
 pub use card::card;
-pub use csv::{csv, csv_series};
-pub use html::html;
+pub use chart::distribution::{Distribution, Quantiles};
+pub use chart::history::{History, HistoryLine, HistoryPoint};
+pub use chart::throughput;
+pub use csv::{csv, csv_figures, csv_series};
+pub use html::sheet::sheet;
+pub use html::{PageFrame, PageLink, html, linked_html, page};
 pub use identity::identity;
 pub use markdown::markdown;
 pub use monitor::{influx, prom};

@@ -7,7 +7,9 @@
 
 mod bars;
 mod canvas;
+pub(crate) mod distribution;
 mod heatmap;
+pub(crate) mod history;
 mod lines;
 mod map;
 mod plane;
@@ -16,7 +18,7 @@ mod scale;
 mod trace;
 
 use maud::{Markup, html as markup};
-use record::{Chart, ChartKind, Metric, Run, Unit};
+use record::{Axis, Chart, ChartKind, Metric, Run, Unit};
 
 use canvas::Canvas;
 
@@ -44,17 +46,7 @@ fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
         ChartKind::Map => map::draw(chart, run),
         ChartKind::Other(name) => return Some(of_a_later_version(chart, name)),
     }?;
-    Some(markup! {
-        figure.answer {
-            figcaption {
-                b { (chart.title) }
-                @for (class, name) in &drawing.key { span.key.(class) { (name) } }
-            }
-            div role="img" aria-label=(emit::plain(&format!("{}: {}", chart.title, drawing.said))) {
-                (drawing.wide) (drawing.narrow)
-            }
-        }
-    })
+    Some(drawing.figure(&chart.title))
 }
 
 /// The placeholder for a chart whose form this version cannot draw.
@@ -83,6 +75,31 @@ impl Drawn {
         let (wide, narrow) = (draw(false).finish("wide"), draw(true).finish("narrow"));
         Drawn { wide, narrow, key, said: words.join("; ") }
     }
+}
+
+impl Drawn {
+    fn figure(&self, title: &str) -> Markup {
+        markup! {
+            figure.answer {
+                figcaption {
+                    b { (title) }
+                    @for (class, name) in &self.key { span.key.(class) { (name) } }
+                }
+                div role="img" aria-label=(emit::plain(&format!("{title}: {}", self.said))) {
+                    (self.wide) (self.narrow)
+                }
+            }
+        }
+    }
+}
+
+/// The throughput of a run over time, from its series so far; `None` before the first interval.
+pub fn throughput(run: &Run) -> Option<Markup> {
+    let mut names: Vec<&str> = run.series.iter().map(|series| series.name.as_str()).collect();
+    names.dedup();
+    let sources: Vec<String> = names.into_iter().map(String::from).collect();
+    let chart = Chart::lines("Throughput", Axis::Time, Unit::BytesPerSecond);
+    figure(&Chart { labels: sources.clone(), sources, ..chart }, run)
 }
 
 /// Number of colours.

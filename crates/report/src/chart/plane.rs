@@ -66,7 +66,8 @@ impl Plane {
         self.horizontal_axis(base);
     }
 
-    fn vertical_axis(&mut self) {
+    /// Draws the grid, ticks and unit of the vertical axis alone.
+    pub(super) fn vertical_axis(&mut self) {
         let right = self.canvas.width - RIGHT;
         let (divisor, unit) = scale::unit_of_axis(self.unit, self.y.value(1.0) / 1.08);
         let rows = if self.down() < 150.0 { 3 } else { 5 };
@@ -96,6 +97,16 @@ impl Plane {
         }
         let middle = LEFT + self.across() / 2.0;
         self.canvas.text("title", [middle, bottom + 33.0], Anchor::Middle, &title);
+    }
+
+    /// Draws the grid of the horizontal axis at these values, with their labels.
+    pub(super) fn horizontal_ticks(&mut self, ticks: &[(f64, String)]) {
+        let bottom = self.canvas.height - BOTTOM;
+        for (value, label) in ticks {
+            let x = self.place(*value, 0.0)[0];
+            self.canvas.line("grid", [x, TOP], [x, bottom]);
+            self.canvas.text("tick", [x, bottom + 14.0], Anchor::Middle, label);
+        }
     }
 
     /// Draws bands and windows, below the data; those of a strip are above it and fade it.

@@ -11,7 +11,7 @@ mod text;
 
 pub use self::curve::{Curve, overlay};
 pub use self::markdown::markdown;
-pub use self::page::html;
+pub use self::page::{html, linked_html};
 pub use self::text::text;
 
 /// Groups of runs, each compared with the first.

@@ -7,13 +7,18 @@ use maud::{Markup, html as markup};
 use workload::units::{decimal, throughput};
 
 use super::{Against, ComparedRow, Curve, GroupComparison};
-use crate::html::document;
+use crate::html::{PageLink, document};
 
 /// Number of grid lines on the overlay's vertical axis.
 const LEVELS: usize = 4;
 
 /// The comparison as one self-contained HTML file. `version` is the program's.
 pub fn html(comparison: &GroupComparison, version: &str) -> String {
+    linked_html(comparison, version, &[])
+}
+
+/// The same with links to other pages.
+pub fn linked_html(comparison: &GroupComparison, version: &str, links: &[PageLink]) -> String {
     let body = markup! {
         section.summary {
             h1 { "Comparison" }
@@ -29,7 +34,7 @@ pub fn html(comparison: &GroupComparison, version: &str) -> String {
         @for against in &comparison.against { (ledger(against, &comparison.caveat)) }
         @for against in &comparison.against { (values(against)) }
     };
-    document(&format!("comparison of {}", names(comparison)), version, &body)
+    document(&format!("comparison of {}", names(comparison)), version, links, &body)
 }
 
 fn names(comparison: &GroupComparison) -> String {

@@ -36,17 +36,59 @@ const UPLOT_LICENCE: &str = include_str!("../../vendor/uplot/LICENSE");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
+/// A link at the top of a page that is one of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageLink {
+    /// Its text.
+    pub name: String,
+    /// A relative address.
+    pub href: String,
+}
+
+impl PageLink {
+    pub fn new(name: impl Into<String>, href: impl Into<String>) -> PageLink {
+        PageLink { name: name.into(), href: href.into() }
+    }
+}
+
+/// The frame of a page that is one of several: of `ssdyno web` or of a static site.
+#[derive(Clone, Debug)]
+pub struct PageFrame<'a> {
+    pub title: &'a str,
+    /// Version of the program.
+    pub version: &'a str,
+    /// Links to the other pages.
+    pub links: &'a [PageLink],
+    /// Further elements of the head: style sheets and scripts of the same origin.
+    pub head: Markup,
+}
+
+/// What a page of several may do: load scripts of its own origin, and send forms there.
+const POLICY_OF_SITE: &str = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; \
+                              img-src data:; connect-src 'self'; base-uri 'none'; \
+                              form-action 'self'";
+
+/// A page of several, in the style of the others.
+pub fn page(frame: &PageFrame<'_>, body: &Markup) -> String {
+    framed(frame, POLICY_OF_SITE, body)
+}
+
 /// The run as a page. Fails only if the record contains a value that JSON cannot represent.
 pub fn html(run: &Run) -> serde_json::Result<String> {
+    linked_html(run, &[])
+}
+
+/// The page of a run with links to other pages.
+pub fn linked_html(run: &Run, links: &[PageLink]) -> serde_json::Result<String> {
     let record = embedded(&serde_json::to_string(run)?);
     let subject = facts::marked(summary::subject(run), run);
     let title = format!("{} {}, {subject}", facts::run_name(run), run.method);
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
-            (head(&title, &uplot()))
+            (head(&title, POLICY, &uplot()))
             body {
-                (top(run))
+                (top(run, links))
                 main {
                     (summary::summary(run))
                     (answer(run))
@@ -96,19 +138,33 @@ fn folded(title: &str, part: Markup) -> Markup {
 }
 
 /// A page without scripts, in the same style.
-pub(crate) fn document(title: &str, version: &str, body: &Markup) -> String {
+pub(crate) fn document(title: &str, version: &str, links: &[PageLink], body: &Markup) -> String {
+    framed(&PageFrame { title, version, links, head: markup! {} }, POLICY, body)
+}
+
+fn framed(frame: &PageFrame<'_>, policy: &str, body: &Markup) -> String {
+    let PageFrame { title, version, links, head: elements } = frame;
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
-            (head(title, &markup! {}))
+            (head(title, policy, elements))
             body {
-                header.top { span.brand { "ssdyno" } span { (title) } }
+                header.top { span.brand { "ssdyno" } span { (emit::plain(title)) } (nav(links)) }
                 main { (body) }
                 footer { "ssdyno " (version) ". This page loads no external content." }
             }
         }
     };
     steady(page.into_string())
+}
+
+/// The links of a page; nothing without any.
+fn nav(links: &[PageLink]) -> Markup {
+    markup! {
+        @if !links.is_empty() {
+            nav { @for link in links { a href=(link.href) { (emit::plain(&link.name)) } } }
+        }
+    }
 }
 
 /// JSON that cannot end its element or change the direction of the surrounding text.
@@ -121,12 +177,12 @@ fn steady(page: String) -> String {
     page.replace(|c| controls_display(c) && c != '\n' && c != '\t', "\u{fffd}")
 }
 
-/// The head of a page; `charts` is the additional content needed by charts.
-fn head(title: &str, charts: &Markup) -> Markup {
+/// The head of a page; `charts` is the additional content, such as that needed by charts.
+fn head(title: &str, policy: &str, charts: &Markup) -> Markup {
     markup! {
         head {
             meta charset="utf-8";
-            meta http-equiv="Content-Security-Policy" content=(POLICY);
+            meta http-equiv="Content-Security-Policy" content=(policy);
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             title { (emit::plain(title)) }
@@ -145,12 +201,13 @@ fn uplot() -> Markup {
     }
 }
 
-fn top(run: &Run) -> Markup {
+fn top(run: &Run, links: &[PageLink]) -> Markup {
     markup! {
         header.top {
             span.brand { "ssdyno" }
             span { (facts::run_name(run)) " · " (run.method) }
             time datetime=(run.started) { (facts::when(run)) }
+            (nav(links))
             button #theme type="button" aria-label="Switch between dark and light" { "Dark / light" }
         }
     }

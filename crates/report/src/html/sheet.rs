@@ -6,7 +6,7 @@ use crate::quantity::UNKNOWN;
 use crate::table::Align;
 
 /// A table with these headings; `label` names its frame for screen readers.
-pub(crate) fn sheet(label: &str, headings: &[(&str, Align)], rows: Markup) -> Markup {
+pub fn sheet(label: &str, headings: &[(&str, Align)], rows: Markup) -> Markup {
     markup! {
         div.scroll tabindex="0" role="region" aria-label=(label) {
             table { (head(headings)) tbody { (rows) } }

@@ -46,7 +46,7 @@ pub fn html(view: &Replication, version: &str) -> String {
             }
         }
     };
-    document(&view.title, version, &body)
+    document(&view.title, version, &[], &body)
 }
 
 fn own_result(headline: &Headline) -> Markup {
