@@ -127,6 +127,8 @@ fn run(cli: Cli) -> Result {
         Command::Runs(args) => commands::runs::list(&args),
         Command::Show(args) => commands::runs::show(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Web(args) => commands::web::serve(&args),
+        Command::Site(args) => commands::web::write_site(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Rm(args) => commands::runs::remove(&args),

@@ -13,6 +13,7 @@ mod records;
 mod recover;
 mod run;
 mod target;
+mod web;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,7 @@ pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RESUME, RunArgs};
 pub use self::target::{
     LabelArgs, MeasureArgs, OutputArgs, StoreArgs, TargetArgs, drawn_seed, parse_switch,
 };
+pub use self::web::{SiteArgs, WebArgs};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -92,6 +94,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Compare runs; with -m, two targets measured in turns
     Compare(CompareArgs),
+    /// Show the records in a browser of this machine, and start runs there
+    Web(WebArgs),
+    /// Write the records as a static web site
+    Site(SiteArgs),
     /// Print records as JSON lines or CSV, for other programs
     Export(ExportArgs),
     /// Import results of fio, iozone, dd, f3, CrystalDiskMark and others

@@ -28,4 +28,5 @@ pub mod replicate;
 pub mod run;
 pub mod runs;
 mod session;
+pub mod web;
 mod words;

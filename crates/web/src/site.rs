@@ -1,0 +1,170 @@
+//! A static site: the pages as files, with JSON and CSV beside the pages of records, drives and
+//! models.
+//!
+//! Each file is replaced atomically, the list last, so that a reader never sees half a page and an
+//! interrupted run leaves the earlier list. A directory with other files is refused: a file marks those
+//! that were written here, and names what a later run may remove.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use store::{Filter, RunSummary, Store};
+
+use crate::frame::Venue;
+use crate::pages::records::{RecordList, RecordQuery};
+use crate::pages::{drives, history, model, record, records};
+use crate::{figures, names};
+
+/// Records on a page of the list.
+const PAGE: usize = 200;
+
+/// The file that marks a directory as written here: the names of its files, one a line.
+const MARK: &str = "ssdyno-site.txt";
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SiteCounts {
+    pub records: usize,
+    pub drives: usize,
+    pub models: usize,
+    pub files: usize,
+}
+
+/// Writes the site of all finished records into a directory, which is created if it is missing.
+pub fn write_site(store: &mut Store, directory: &Path) -> Result<SiteCounts> {
+    let mut site = SiteDirectory::open(directory)?;
+    let runs = lab::listed(store, &Filter::default())?;
+    let runs: Vec<RunSummary> = runs.into_iter().filter(|run| !run.running).collect();
+    let drives = store.drives()?;
+    let venue = Venue::Site;
+    for run in &runs {
+        write_record(&mut site, store, &venue, run.number)?;
+    }
+    for stored in &drives {
+        let members = runs_with(&runs, |run| run.drive_key.as_ref() == Some(&stored.key));
+        let page = history::page(&venue, stored, &members);
+        site.write_forms(&names::drive(&stored.key), &page, &members)?;
+    }
+    let models = drives::models(&drives);
+    for name in models.keys() {
+        let owners: Vec<_> =
+            drives.iter().filter(|drive| drive.model.as_deref() == Some(*name)).collect();
+        let members = runs_with(&runs, |run| {
+            owners.iter().any(|drive| run.drive_key.as_ref() == Some(&drive.key))
+        });
+        let page = model::page(&venue, name, &owners, &members);
+        site.write_forms(&names::model(name), &page, &members)?;
+    }
+    site.write(names::DRIVES, &drives::page(&venue, &drives))?;
+    write_list(&mut site, &venue, &runs)?;
+    let counts = SiteCounts {
+        records: runs.len(),
+        drives: drives.len(),
+        models: models.len(),
+        files: site.written.len(),
+    };
+    site.finish()?;
+    Ok(counts)
+}
+
+fn runs_with(runs: &[RunSummary], belongs: impl Fn(&RunSummary) -> bool) -> Vec<RunSummary> {
+    runs.iter().filter(|run| belongs(run)).cloned().collect()
+}
+
+fn write_record(
+    site: &mut SiteDirectory<'_>,
+    store: &Store,
+    venue: &Venue,
+    number: i64,
+) -> Result<()> {
+    let (run, document) = lab::kept(store, number)?;
+    let name = names::run(number);
+    site.write(&names::html(&name), &record::page(venue, &run, number)?)?;
+    site.write(&format!("{name}.json"), &(document.text()? + "\n"))?;
+    site.write(&format!("{name}.csv"), &report::csv(&run))
+}
+
+/// Writes the list, its oldest part first.
+fn write_list(site: &mut SiteDirectory<'_>, venue: &Venue, runs: &[RunSummary]) -> Result<()> {
+    let name = |page: usize| match page {
+        0 => names::RECORDS.to_string(),
+        _ => format!("index-{}.html", page + 1),
+    };
+    let parts: Vec<&[RunSummary]> =
+        if runs.is_empty() { vec![runs] } else { runs.chunks(PAGE).collect() };
+    for (page, part) in parts.iter().enumerate().rev() {
+        let list = RecordList {
+            runs: part,
+            total: runs.len() as u64,
+            newer: page.checked_sub(1).map(name),
+            older: (page + 1 < parts.len()).then(|| name(page + 1)),
+        };
+        site.write(&name(page), &records::page(venue, &RecordQuery::default(), &list))?;
+    }
+    Ok(())
+}
+
+/// The directory of a site while it is written.
+struct SiteDirectory<'d> {
+    path: &'d Path,
+    /// The files of an earlier run.
+    earlier: BTreeSet<String>,
+    written: BTreeSet<String>,
+}
+
+impl SiteDirectory<'_> {
+    fn open(path: &Path) -> Result<SiteDirectory<'_>> {
+        emit::Directory::create(path, 0o777).with_context(|| path.display().to_string())?;
+        let entries = fs::read_dir(path).with_context(|| path.display().to_string())?;
+        let is_empty = entries.count() == 0;
+        let mark = fs::read_to_string(path.join(MARK)).ok();
+        let earlier = match mark {
+            Some(text) => text.lines().map(String::from).collect(),
+            None if is_empty => BTreeSet::new(),
+            None => bail!("{} is not empty, and no site of ssdyno", path.display()),
+        };
+        // A run that is interrupted leaves a directory that the next one may write.
+        let site = SiteDirectory { path, earlier, written: BTreeSet::new() };
+        site.write_mark(&site.earlier)?;
+        Ok(site)
+    }
+
+    fn write(&mut self, name: &str, text: &str) -> Result<()> {
+        let path = self.path.join(name);
+        let mut file =
+            emit::Replacement::create(&path).with_context(|| path.display().to_string())?;
+        let writing =
+            std::io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| file.place());
+        writing.with_context(|| path.display().to_string())?;
+        self.written.insert(name.to_string());
+        Ok(())
+    }
+
+    /// Writes a page that sums up runs, and its other forms.
+    fn write_forms(&mut self, name: &str, page: &str, runs: &[RunSummary]) -> Result<()> {
+        self.write(&names::html(name), page)?;
+        self.write(&format!("{name}.json"), &format!("{}\n", lab::runs_json(runs)))?;
+        self.write(&format!("{name}.csv"), &figures::csv(runs))
+    }
+
+    /// Removes the files of an earlier run that this one did not write, and marks the rest.
+    fn finish(self) -> Result<()> {
+        for name in self.earlier.difference(&self.written) {
+            // Only names without a directory were written.
+            if !name.contains('/')
+                && (name.ends_with(".html") || name.ends_with(".json") || name.ends_with(".csv"))
+            {
+                let _ = fs::remove_file(self.path.join(name));
+            }
+        }
+        self.write_mark(&self.written)
+    }
+
+    fn write_mark(&self, names: &BTreeSet<String>) -> Result<()> {
+        let text: String = names.iter().map(|name| format!("{name}\n")).collect();
+        let path = self.path.join(MARK);
+        emit::replace(&path, text).with_context(|| path.display().to_string())
+    }
+}
