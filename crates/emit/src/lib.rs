@@ -34,7 +34,7 @@ pub use home::user_directory;
 pub use name::{did_you_mean, nearest, typo_of};
 pub use output::directory_of;
 pub use owner::Owner;
-pub use text::{controls_display, json, plain, screen, shell_word, without_error_number};
+pub use text::{controls_display, json, one_line, plain, screen, shell_word, without_error_number};
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -92,6 +92,22 @@ pub fn without_error_number(text: &str) -> String {
     })
 }
 
+/// Maximum line length in bytes: the user may pass a whole file as an argument by mistake.
+const LINE_MAX: usize = 600;
+
+/// Joins the lines of a message into one, without the numbers of system errors. Elides the middle
+/// of a very long message, because the cause is at its end.
+pub fn one_line(text: &str) -> String {
+    let lines = text.lines().map(|l| without_error_number(l).trim().to_string());
+    let lines = lines.filter(|l| !l.is_empty());
+    let line = plain(&lines.collect::<Vec<_>>().join("; ")).into_owned();
+    if line.len() <= LINE_MAX {
+        return line;
+    }
+    let tail = line.ceil_char_boundary(line.len() - LINE_MAX / 2);
+    format!("{} ... {}", &line[..line.floor_char_boundary(LINE_MAX / 2)], &line[tail..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,5 +150,12 @@ mod tests {
         let kept = "\x1b[1mrun\x1b[0m\n?]0;title??[31mred?[8m??[\x1b[1;31mbad\x1b[0m";
         assert_eq!(screen(text), kept);
         assert!(matches!(screen("two\nlines"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_to_a_screen_and_keeps_its_cause() {
+        let line = one_line(&format!("cannot read {}: too long", "\u{e9}".repeat(50_000)));
+        assert!(line.len() < LINE_MAX + 10, "{}", line.len());
+        assert!(line.starts_with("cannot read ") && line.ends_with(": too long"));
     }
 }

@@ -35,7 +35,7 @@ pub struct Failure {
 impl Failure {
     /// Creates a failure with its exit code.
     pub fn new(code: u8, text: impl Display) -> Failure {
-        Failure { code, text: one_line(&text.to_string()), advice: None, is_reported: false }
+        Failure { code, text: emit::one_line(&text.to_string()), advice: None, is_reported: false }
     }
 
     /// Failure to write a file.
@@ -50,7 +50,7 @@ impl Failure {
 
     /// Adds a suggestion.
     pub fn advise(mut self, advice: impl Display) -> Failure {
-        self.advice = Some(one_line(&advice.to_string()));
+        self.advice = Some(emit::one_line(&advice.to_string()));
         self
     }
 
@@ -79,22 +79,6 @@ impl Failure {
         }
         ExitCode::from(self.code)
     }
-}
-
-/// Maximum line length in bytes: the user may pass a whole file as an argument by mistake.
-const LINE_MAX: usize = 600;
-
-/// Joins the lines of a message into one, without the numbers of system errors. Elides the middle
-/// of a very long message, because the cause is at its end.
-fn one_line(text: &str) -> String {
-    let lines = text.lines().map(|l| emit::without_error_number(l).trim().to_string());
-    let lines = lines.filter(|l| !l.is_empty());
-    let line = emit::plain(&lines.collect::<Vec<_>>().join("; ")).into_owned();
-    if line.len() <= LINE_MAX {
-        return line;
-    }
-    let tail = line.ceil_char_boundary(line.len() - LINE_MAX / 2);
-    format!("{} ... {}", &line[..line.floor_char_boundary(LINE_MAX / 2)], &line[tail..])
 }
 
 impl From<LabError> for Failure {
@@ -136,16 +120,6 @@ mod tests {
     fn a_message_of_several_lines_becomes_one() {
         let failure = Failure::new(IO, "first\n\n  second\n").advise("a\nb");
         assert_eq!(parts(failure), (IO, "first; second".into(), Some("a; b".into())));
-    }
-
-    #[test]
-    fn a_long_line_is_cut_to_a_screen_and_keeps_its_cause() {
-        let failure =
-            Failure::new(IO, format!("cannot read {}: too long", "\u{e9}".repeat(50_000)));
-        assert!(failure.text().len() < LINE_MAX + 10, "{}", failure.text().len());
-        assert!(
-            failure.text().starts_with("cannot read ") && failure.text().ends_with(": too long")
-        );
     }
 
     #[test]

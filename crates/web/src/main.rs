@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     match run(Arguments::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("ssdyno: {}", emit::plain(&format!("{error:#}")));
+            eprintln!("ssdyno: {}", emit::one_line(&format!("{error:#}")));
             ExitCode::from(IO)
         }
     }
@@ -66,7 +66,8 @@ fn run(task: Task) -> Result<()> {
         Task::Site { directory, store } => {
             let mut store = Store::open_existing(store.as_deref())?;
             let SiteCounts { records, drives, models, files } = write_site(&mut store, &directory)?;
-            println!("{}", directory.join("index.html").display());
+            let list = directory.join("index.html").display().to_string();
+            println!("{}", emit::plain(&list));
             eprintln!("{files} files: {records} records, {drives} drives, {models} models");
             Ok(())
         }

@@ -47,12 +47,10 @@ const STYLES: Styles = Styles::styled()
 const EXAMPLES: &str = "\
 Examples:
   ssdyno run .                          the drive under this directory
-  ssdyno run /dev/nvme0n1               a whole drive, reads only
-  ssdyno io . --rw randread --bs 4k --depth 32 --time 10s
   ssdyno show last --html               the last run as a page with charts
 
-In a directory, ssdyno works on a scratch file and removes it. A device is only
-read, unless you permit more with --borrow or --destroy=SERIAL.";
+In a directory, a scratch file is used. A device is only read, unless --borrow
+or --destroy=SERIAL permits more.";
 
 /// How fast a drive really is, why, and whether the number can be trusted.
 #[derive(Debug, Parser)]
@@ -94,7 +92,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Compare runs; with -m, two targets measured in turns
     Compare(CompareArgs),
-    /// Show the records in a browser of this machine, and start runs there
+    /// Show the records in a browser, and start runs there
     Web(WebArgs),
     /// Write the records as a static web site
     Site(SiteArgs),

@@ -67,14 +67,17 @@ impl Command {
     }
 }
 
-/// The subcommands listed in a command's help.
+/// Serves until it is ended, so that no line of it ends with a message.
+const ENDLESS: &str = "web";
+
+/// The subcommands listed in a command's help, except the endless one.
 pub fn subcommands(place: &Place, words: &[&str]) -> Vec<String> {
     let help = place.ssdyno(&[words, &["--help"]].concat()).good().out;
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = listed
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.split_whitespace().next());
-    names.map(String::from).collect()
+    names.filter(|name| *name != ENDLESS).map(String::from).collect()
 }
 
 /// The completions of the last word, as the shell asks for them.
