@@ -58,6 +58,9 @@ impl Accepted {
 /// The target whose crates `tidy` checks.
 const CHECKED: &str = "x86_64-unknown-linux-gnu";
 
+/// The crates of the programs in a distribution.
+pub const SHIPPED: [&str; 2] = ["ssdyno", "web"];
+
 /// A crate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
@@ -126,10 +129,13 @@ impl Supply {
     }
 
     /// The crates in the binary of the crate `root`, sorted by name and version, `root` included.
-    pub fn shipped(&self, root: &str) -> Result<Vec<&Component>> {
-        let start = self.components.values().find(|c| c.name == root && c.source.is_none());
-        let start = start.with_context(|| format!("no crate {root} in the workspace"))?;
-        let (mut reached, mut queue) = (BTreeSet::new(), vec![start.id.as_str()]);
+    pub fn shipped(&self, roots: &[&str]) -> Result<Vec<&Component>> {
+        let (mut reached, mut queue) = (BTreeSet::new(), Vec::new());
+        for root in roots {
+            let start = self.components.values().find(|c| c.name == *root && c.source.is_none());
+            let start = start.with_context(|| format!("no crate {root} in the workspace"))?;
+            queue.push(start.id.as_str());
+        }
         while let Some(id) = queue.pop() {
             if reached.insert(id) {
                 let component =
@@ -155,7 +161,7 @@ impl Supply {
                 findings.push(format!("Cargo.lock: {name} {version}: comes from {source}"));
             }
         }
-        for pair in self.shipped("ssdyno")?.windows(2) {
+        for pair in self.shipped(&SHIPPED)?.windows(2) {
             if pair[0].name == pair[1].name && !accepted.twice.contains(&pair[0].name) {
                 let (name, one, other) = (&pair[0].name, &pair[0].version, &pair[1].version);
                 findings.push(format!("Cargo.lock: {name} is in the binary as {one} and {other}"));
@@ -205,6 +211,7 @@ mod tests {
         let metadata = json!({
             "packages": [
                 package("ssdyno", "0.1.0", "MIT OR Apache-2.0", None, "bin"),
+                package("web", "0.1.0", "MIT OR Apache-2.0", None, "bin"),
                 package("a", "1.0.0", "MIT", registry, "lib"),
                 package("a", "2.0.0", "Apache-2.0/MIT", registry, "lib"),
                 package("derive", "1.0.0", "MIT", registry, "proc-macro"),
@@ -224,7 +231,7 @@ mod tests {
     #[test]
     fn macros_and_tests_are_not_in_the_binary() {
         let supply = supply();
-        let shipped = supply.shipped("ssdyno").expect("a graph");
+        let shipped = supply.shipped(&["ssdyno"]).expect("a graph");
         let names: Vec<_> = shipped.iter().map(|c| format!("{} {}", c.name, c.version)).collect();
         assert_eq!(names, ["a 1.0.0", "a 2.0.0", "ssdyno 0.1.0"]);
     }

@@ -75,7 +75,15 @@ pub fn histories(runs: &[RunSummary]) -> Vec<History> {
             )),
         }
     }
-    histories.into_iter().map(|(_, history)| history).collect()
+    histories.into_iter().map(|(_, history)| titled(history)).collect()
+}
+
+/// A history of one figure is named by it, because it has no legend.
+fn titled(history: History) -> History {
+    match history.lines.as_slice() {
+        [line] => History { title: format!("{}: {}", history.title, line.name), ..history },
+        _ => history,
+    }
 }
 
 fn point(run: &RunSummary, metric: &Metric) -> Option<HistoryPoint> {

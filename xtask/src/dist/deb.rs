@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Dist, SHELLS};
+use super::{Dist, PROGRAMS, SHELLS};
 use crate::run::{output, program};
 
 /// Debian's directories for completions.
@@ -46,7 +46,9 @@ pub fn pack(dist: &Dist, version: &str, deb: &Path) -> Result<()> {
 }
 
 fn fill(dist: &Dist, tree: &Path) -> Result<()> {
-    put(tree, "usr/bin/ssdyno", &fs::read(dist.binary())?, 0o755)?;
+    for name in PROGRAMS {
+        put(tree, &format!("usr/bin/{name}"), &fs::read(dist.program(name))?, 0o755)?;
+    }
     for page in fs::read_dir(dist.man())? {
         let page = page?;
         let place = format!("usr/share/man/man1/{}", page.file_name().to_string_lossy());
@@ -151,7 +153,7 @@ fn plain_directories(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks the package like an installation and starts the binary.
+/// Unpacks the package like an installation and starts the binaries.
 fn check(dist: &Dist, deb: &Path) -> Result<()> {
     let path = deb.to_string_lossy();
     let contents = output(&mut program("dpkg-deb", &["--contents", &path]))?;
@@ -166,10 +168,14 @@ fn check(dist: &Dist, deb: &Path) -> Result<()> {
     ensure!(stranger.is_none(), "{path}: not owned by root: {stranger:?}");
     let unpacked = dist.scratch("unpacked")?;
     output(&mut program("dpkg-deb", &["--extract", &path, &unpacked.to_string_lossy()]))?;
-    let binary = unpacked.join("usr/bin/ssdyno");
-    let version = output(&mut dist.target.program(&binary, &["--version"]));
+    let versions = PROGRAMS.map(|name| {
+        let binary = unpacked.join("usr/bin").join(name);
+        output(&mut dist.target.program(&binary, &["--version"]))
+    });
     fs::remove_dir_all(&unpacked)?;
-    ensure!(version?.contains(&dist.version), "{path}: its binary is another version");
+    for version in versions {
+        ensure!(version?.contains(&dist.version), "{path}: a binary is another version");
+    }
     Ok(())
 }
 

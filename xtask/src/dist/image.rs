@@ -1,4 +1,4 @@
-//! A container image FROM scratch, written without a daemon: one layer with the binary.
+//! A container image FROM scratch, written without a daemon: one layer with the binaries.
 //!
 //! The layout is the one of the OCI image specification 1.0 (image-layout.md, manifest.md,
 //! config.md): blobs under their hashes, and an index that names the manifest. A `manifest.json`
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::{Dist, archive};
+use super::{Dist, PROGRAMS, archive};
 use crate::run::{find, output, program};
 
 /// The image's directory for records; a volume keeps them.
@@ -76,7 +76,9 @@ fn layer(dist: &Dist, blobs: &Path) -> Result<(Value, String)> {
     for directory in ["usr/bin", "usr/share/doc/ssdyno", "tmp", &DATA[1..], &PLACE[1..]] {
         fs::create_dir_all(tree.join(directory))?;
     }
-    fs::copy(dist.binary(), tree.join("usr/bin/ssdyno"))?;
+    for name in PROGRAMS {
+        fs::copy(dist.program(name), tree.join("usr/bin").join(name))?;
+    }
     dist.copy_licenses(&tree.join("usr/share/doc/ssdyno"))?;
     let packed = tree.with_extension("tar");
     archive::tar(dist, &tree, &packed)?;

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::Dist;
-use crate::supply::{Component, Supply};
+use crate::supply::{Component, SHIPPED, Supply};
 
 /// A part of the binary that is no crate.
 struct Part {
@@ -42,7 +42,7 @@ const LGPL: &str = "/usr/share/common-licenses/LGPL-2.1";
 /// Writes the bill of materials.
 pub fn write_bill(dist: &Dist, to: &Path) -> Result<()> {
     let supply = Supply::read(&dist.source, dist.target.triple)?;
-    let shipped = supply.shipped("ssdyno")?;
+    let shipped = supply.shipped(&SHIPPED)?;
     let lock = dist.source.join("Cargo.lock");
     let lock = fs::read_to_string(&lock).with_context(|| lock.display().to_string())?;
     let bill = bill(&shipped, &checksums(&lock)?, &dist.date()?);
@@ -123,7 +123,7 @@ pub fn licenses(dist: &Dist) -> Result<String> {
     for (part, path) in other_license_files(dist)? {
         texts.entry(text(&path)?).or_default().push(part.into());
     }
-    for component in supply.shipped("ssdyno")?.iter().filter(|c| c.source.is_some()) {
+    for component in supply.shipped(&SHIPPED)?.iter().filter(|c| c.source.is_some()) {
         let line = format!("{} {}", component.name, component.version);
         list += &format!("{line}: {}\n", component.license);
         for path in license_files(&component.dir)? {

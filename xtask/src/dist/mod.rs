@@ -29,7 +29,11 @@ pub use target::Target;
 /// The shells for which completions are generated.
 pub const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// Environment variable with a static binary to pack, to try the packaging without a long build.
+/// The binaries: the command, and the one that it starts for `web` and `site`.
+pub const PROGRAMS: [&str; 2] = ["ssdyno", "ssdyno-web"];
+
+/// Environment variable with a static binary to pack, to try the packaging without a long build; the
+/// other one is beside it.
 const BINARY: &str = "SSDYNO_DIST_BINARY";
 
 /// A distribution for a machine.
@@ -53,7 +57,12 @@ impl Dist {
 
     /// The static binary.
     fn binary(&self) -> PathBuf {
-        self.tree().join("ssdyno")
+        self.program(PROGRAMS[0])
+    }
+
+    /// A static binary by its name.
+    fn program(&self, name: &str) -> PathBuf {
+        self.tree().join(name)
     }
 
     /// The directory of manual pages.
@@ -171,17 +180,20 @@ fn make(dist: &Dist, place: &Path) -> Result<Vec<PathBuf>> {
     let built = build(dist, place)?;
     let seconds = processor_seconds()? - before;
     println!("{:>6.0} s   of processor time to build for {}", seconds, dist.target.name);
-    let elf = fs::read(&built).with_context(|| built.display().to_string())?;
-    ensure!(target::is_static(&elf, dist.target), "{}: not static", built.display());
     let tree = dist.tree();
     if tree.exists() {
         // Pages of former commands are in it.
         fs::remove_dir_all(&tree)?;
     }
     fs::create_dir_all(tree.join("completions"))?;
-    fs::copy(&built, dist.binary()).with_context(|| built.display().to_string())?;
-    let version = output(&mut dist.target.program(&dist.binary(), &["--version"]))?;
-    ensure!(version.trim() == format!("ssdyno {}", dist.version), "the binary reports {version}");
+    for name in PROGRAMS {
+        let binary = built.with_file_name(name);
+        let elf = fs::read(&binary).with_context(|| binary.display().to_string())?;
+        ensure!(target::is_static(&elf, dist.target), "{}: not static", binary.display());
+        fs::copy(&binary, dist.program(name)).with_context(|| binary.display().to_string())?;
+        let version = output(&mut dist.target.program(&dist.program(name), &["--version"]))?;
+        ensure!(version.trim() == format!("{name} {}", dist.version), "it reports {version}");
+    }
     write_manuals(dist)?;
     fs::write(dist.licenses(), materials::licenses(dist)?)?;
     for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
@@ -213,7 +225,7 @@ fn build(dist: &Dist, place: &Path) -> Result<PathBuf> {
     if let Some(binary) = std::env::var_os(BINARY) {
         return Ok(PathBuf::from(binary));
     }
-    let mut build = cargo(&["build", "-q", "--locked", "--profile=dist", "-p=ssdyno"]);
+    let mut build = cargo(&["build", "-q", "--locked", "--profile=dist", "-p=ssdyno", "-p=web"]);
     build.arg("--target-dir").arg(place);
     build.current_dir(&dist.source);
     // With an explicit target, the flags do not apply to procedural macros, which must not be

@@ -93,10 +93,13 @@ impl Drawn {
     }
 }
 
-/// The throughput of a run over time, from its series so far; `None` before the first interval.
+/// The throughput of a run over time, from its latest series so far; `None` before the first interval.
 pub fn throughput(run: &Run) -> Option<Markup> {
     let mut names: Vec<&str> = run.series.iter().map(|series| series.name.as_str()).collect();
     names.dedup();
+    // The latest, one colour each.
+    let first = names.len().saturating_sub(COLOURS);
+    names.drain(..first);
     let sources: Vec<String> = names.into_iter().map(String::from).collect();
     let chart = Chart::lines("Throughput", Axis::Time, Unit::BytesPerSecond);
     figure(&Chart { labels: sources.clone(), sources, ..chart }, run)

@@ -46,8 +46,8 @@ fn model_table(drives: &[StoredDrive]) -> Markup {
                     @for (model, (count, runs)) in models(drives) {
                         tr {
                             th scope="row" { a href=(names::html(&names::model(model))) { (emit::plain(model)) } }
-                            td.number.inline { (count) }
-                            td.number.inline { (runs) }
+                            td.number.inline { (count) (unit(count as u64, " drive")) }
+                            td.number.inline { (runs) (unit(runs, " record")) }
                         }
                     }
                 }
@@ -71,7 +71,7 @@ fn drive_table(drives: &[StoredDrive]) -> Markup {
                         tr {
                             th scope="row" { a href=(names::html(&names::drive(&drive.key))) { (emit::plain(&drive_name(drive))) } }
                             td.inline { (text(drive.serial.as_deref())) }
-                            td.number.inline { (drive.runs) }
+                            td.number.inline { (drive.runs) (unit(drive.runs, " record")) }
                             td.inline { a href=(names::html(&names::run(drive.latest))) { "run " (drive.latest) } }
                         }
                     }
@@ -79,6 +79,11 @@ fn drive_table(drives: &[StoredDrive]) -> Markup {
             }
         }
     }
+}
+
+/// The word after a number on a phone, where the heading of its column is not shown.
+fn unit(count: u64, word: &str) -> Markup {
+    html! { span.unit { (word) @if count != 1 { "s" } } }
 }
 
 /// Vendor and model, unless the model begins with the vendor.

@@ -48,7 +48,8 @@ pub fn page(venue: &Venue, run: &Run, number: i64, moment: Option<&Moment>, stop
 
 /// The part that changes.
 pub fn part(run: &Run, moment: Option<&Moment>) -> Markup {
-    let results: Vec<String> = run.metrics.iter().filter_map(figures::in_words).collect();
+    let main = run.metrics.iter().filter(|metric| metric.key().is_main());
+    let results: Vec<String> = main.filter_map(figures::in_words).collect();
     html! {
         p.status {
             span.good { "running" }
