@@ -56,7 +56,7 @@ impl Door {
         if key_given.is_some_and(|(_, value)| is_equal(&value, &self.key)) {
             let cookie =
                 format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie(), self.key);
-            let reply = Reply::see(head.uri.path());
+            let reply = Reply::see(&without_key(head.uri.path(), query));
             return Some(reply.with(header::SET_COOKIE, cookie));
         }
         if self.has_cookie(&head.headers) {
@@ -97,6 +97,14 @@ impl Door {
             cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs.any(|(name, value)| name == self.cookie() && is_equal(value, &self.key))
     }
+}
+
+/// The address of the same page without the key. It stays on this server, whatever the path is.
+fn without_key(path: &str, query: &str) -> String {
+    let mut rest = form_urlencoded::Serializer::new(String::new());
+    rest.extend_pairs(form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != KEY));
+    let (path, rest) = (path.trim_start_matches('/'), rest.finish());
+    if rest.is_empty() { format!("/{path}") } else { format!("/{path}?{rest}") }
 }
 
 /// The value of a header that is there once.
@@ -180,6 +188,14 @@ mod tests {
         assert_eq!(status(&door, "POST", "/start", &[HOST, cookie]), refused, "no origin");
         assert_eq!(status(&door, "DELETE", "/", &[HOST, cookie]), refused);
         assert_eq!(status(&door, "GET", "/?key=", &[HOST]), refused);
+    }
+
+    #[test]
+    fn the_key_leaves_the_address_and_the_rest_stays() {
+        assert_eq!(without_key("/", "key=1"), "/");
+        assert_eq!(without_key("//foreign.example/", "key=1"), "/foreign.example/");
+        let query = "run=1&key=2&run=3";
+        assert_eq!(without_key("/compare.html", query), "/compare.html?run=1&run=3");
     }
 
     #[test]
