@@ -94,6 +94,11 @@ impl<'a> PlannedRun<'a> {
         &self.info.target.spec
     }
 
+    /// The method to run.
+    pub fn method(&self) -> &str {
+        self.test.method
+    }
+
     /// Wear and errors reported by the drive before the run.
     pub fn health(&self) -> Option<&Health> {
         self.info.target.drive.as_ref().map(|drive| &drive.health)

@@ -362,6 +362,22 @@ fn the_rest_of_iometer_is_its_share_of_a_short_time() {
 }
 
 #[test]
+fn every_step_has_words() {
+    let mut unworded = Vec::new();
+    let targets = [Fake::confirmed(Traits::default(), 4 << 30), Fake::new(Traits::default())];
+    for (info, target) in ALL.iter().flat_map(|info| targets.iter().map(move |t| (info, t))) {
+        let Ok(plan) = plan(info, target.target(), &Options::default()) else { continue };
+        for step in plan.steps {
+            let words = record::Naming::new(info.name, false).step(&step.name, info.name);
+            if words.is_empty() || words.contains(['-', '_', '.']) {
+                unworded.push(format!("{}: {} is '{words}'", info.name, step.name));
+            }
+        }
+    }
+    assert_eq!(unworded, [""; 0]);
+}
+
+#[test]
 fn options_out_of_range_are_one_line_each() {
     let text = |options: Options, bytes: u64| {
         let mut fake = Fake::new(Traits::default());

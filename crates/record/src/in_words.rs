@@ -38,6 +38,18 @@ impl Naming {
         if self == Naming::Users && !key.owner().is_empty() { words } else { capitalised(&words) }
     }
 
+    /// A step of a method's plan, for its progress line, which does not repeat the method's name.
+    pub fn step(self, name: &str, method: &str) -> String {
+        let key = MetricKey::parse(name);
+        match (self, &key.subject) {
+            (Naming::Users, _) => name.to_string(),
+            (Naming::Ours, Subject::Named(named)) => {
+                key.figure(named_in_words(named, key.op, method))
+            }
+            (Naming::Ours, Subject::Cell(_)) => key.in_words(),
+        }
+    }
+
     /// A workload, or its operations of one kind.
     pub fn workload(self, name: &str, op: Option<OpKind>) -> String {
         let key = MetricKey::parse(name);
@@ -68,7 +80,7 @@ impl MetricKey {
     pub fn in_words(&self) -> String {
         self.figure(match &self.subject {
             Subject::Cell(cell) => cell_in_words(cell, self.direction()),
-            Subject::Named(name) => named_in_words(name, self.op),
+            Subject::Named(name) => named_in_words(name, self.op, ""),
         })
     }
 
@@ -116,8 +128,9 @@ fn cell_in_words(cell: &CellKey, op: Option<OpKind>) -> String {
     format!("{order}{shares} {size} {op}{state} at depth {}{threads}", cell.depth)
 }
 
-/// `writes (states used)` for `states-write-used`: a method's name, an op and further words.
-fn named_in_words(name: &str, op: Option<OpKind>) -> String {
+/// `writes (states used)` for `states-write-used`: a method's name, an op and further words. An op
+/// stands without the name of its own `method`: `writes (used)`.
+fn named_in_words(name: &str, op: Option<OpKind>, method: &str) -> String {
     let words: Vec<&str> =
         name.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()).collect();
     // A single word is a user's name.
@@ -140,7 +153,8 @@ fn named_in_words(name: &str, op: Option<OpKind>) -> String {
     let other_words: Vec<&str> = [&words[..index], &words[index + 1..]].concat();
     let role =
         |kind: Part| other_words.iter().filter(move |text| Part::parse(text) == kind).copied();
-    let rest = role(Part::Other).collect::<Vec<_>>().join(" ");
+    let rest = role(Part::Other).filter(|text| *text != method);
+    let rest = rest.collect::<Vec<_>>().join(" ");
     let rest = (!rest.is_empty()).then(|| format!("({rest})"));
     let before = role(Part::Order).chain(role(Part::Size)).map(word);
     let phrase = before.chain([ops(op).to_string()]).chain(role(Part::Depth).map(word)).chain(rest);
@@ -247,6 +261,23 @@ mod tests {
         for (key, words) in cases {
             assert_eq!(MetricKey::parse(key).in_words(), words, "{key}");
         }
+    }
+
+    #[test]
+    fn a_step_does_not_repeat_its_method() {
+        let cases = [
+            ("states-write-used", "states", "writes (used)"),
+            ("fake-write", "fake", "writes"),
+            ("sdclass-rand-read-q4", "sdclass", "random reads at depth 4"),
+            ("iozone-100MiB-4KiB.cold-read", "iozone", "100 MiB 4 KiB reads (cold)"),
+            ("rand-read-4KiB-q32", "quick", "random 4 KiB reads at depth 32"),
+            ("snia-throughput-128KiB", "snia-throughput", "SNIA throughput 128 KiB"),
+            ("fill", "quick", "fill"),
+        ];
+        for (name, method, words) in cases {
+            assert_eq!(Naming::new(method, false).step(name, method), words, "{name}");
+        }
+        assert_eq!(Naming::new("fio", false).step("my-read-job", "fio"), "my-read-job");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use indicatif::style::TemplateError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Event, Interval, Recorded, Returning, Watcher, drives};
-use record::{Plan, Run};
+use record::{Naming, Plan, Run};
 use serde_json::json;
 use workload::units;
 
@@ -73,6 +73,7 @@ pub struct Live {
     /// Simulated seconds so far; `None` if time is real.
     simulated: Option<f64>,
     events: bool,
+    method: String,
     step: String,
     /// The workload that last transferred data.
     moved: String,
@@ -90,9 +91,9 @@ pub struct Live {
 }
 
 impl Live {
-    /// A watcher for a run of this plan on a target. Time is simulated if the target is a virtual
-    /// drive.
-    pub fn new(plan: &Plan, target: &str, output: &OutputArgs) -> Live {
+    /// A watcher for a run of a method with this plan on a target. Time is simulated if the target is
+    /// a virtual drive.
+    pub fn new(plan: &Plan, target: &str, method: &str, output: &OutputArgs) -> Live {
         Live {
             bar: bar(Some(PARTS), BAR, output.quiet || output.events),
             output: output.clone(),
@@ -100,6 +101,7 @@ impl Live {
             seconds: plan.seconds,
             simulated: target.starts_with(drives::PREFIX).then_some(0.0),
             events: output.events,
+            method: method.to_string(),
             step: String::new(),
             moved: String::new(),
             transferring: plan
@@ -182,7 +184,7 @@ impl Live {
 
     fn begin_step(&mut self, name: &str, replicate: u32) {
         let repeats = self.repeats.iter().find(|r| r.0 == name).map_or(1, |r| r.1);
-        let words = record::MetricKey::parse(name).in_words();
+        let words = Naming::new(&self.method, false).step(name, &self.method);
         self.step = match repeats {
             0 | 1 => words,
             n => format!("{words} {}/{n}", replicate + 1),
@@ -411,7 +413,7 @@ mod tests {
             command: Vec::new(),
         };
         let output = OutputArgs { quiet: true, ..OutputArgs::default() };
-        let mut live = Live::new(&plan, "/dev/sdx", &output);
+        let mut live = Live::new(&plan, "/dev/sdx", "quick", &output);
         let mut shown = |workload: &str, ops: u64| {
             let interval = Interval { end_ns: 100, ops: [0, ops], ..Default::default() };
             let workload = workload.to_string();

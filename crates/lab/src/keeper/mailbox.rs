@@ -15,9 +15,11 @@ const POINTS_MAX: usize = 50_000;
 
 /// A message on its way to the desk.
 pub(super) enum Parcel {
-    /// Nobody waits for its reply.
-    Left(Question),
-    /// Its reply is waited for.
+    /// Points of the series; nobody waits for the reply.
+    Points(Vec<SeriesPoint>),
+    /// The results so far; nobody waits for the reply.
+    Results(Box<Run>),
+    /// A question whose reply is waited for.
     Asked(Question),
 }
 
@@ -143,16 +145,20 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// Waits for the next message: points first, because the record is stored after its series.
-    /// `None` once the mailbox is closed and empty.
-    pub(super) fn take(&self) -> Option<Parcel> {
+    /// Waits for the next parcel: points first, because the record is stored after its series, and
+    /// results not before `next_update` unless the mailbox is closed. `None` once it is closed and
+    /// empty.
+    pub(super) fn take(&self, next_update: Instant) -> Option<Parcel> {
         let mut content = self.lock();
         loop {
             if !content.points.is_empty() {
-                return Some(Parcel::Left(Question::Append(mem::take(&mut content.points))));
+                return Some(Parcel::Points(mem::take(&mut content.points)));
             }
-            if let Some(run) = content.update.take() {
-                return Some(Parcel::Left(Question::Update(run)));
+            let pause = next_update.saturating_duration_since(Instant::now());
+            if (pause.is_zero() || content.is_closed)
+                && let Some(run) = content.update.take()
+            {
+                return Some(Parcel::Results(run));
             }
             if let Some(question) = content.question.take() {
                 return Some(Parcel::Asked(question));
@@ -160,7 +166,12 @@ impl Mailbox {
             if content.is_closed {
                 return None;
             }
-            content = self.changed.wait(content).unwrap_or_else(PoisonError::into_inner);
+            content = if content.update.is_some() {
+                let waited = self.changed.wait_timeout(content, pause);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                self.changed.wait(content).unwrap_or_else(PoisonError::into_inner)
+            };
         }
     }
 }

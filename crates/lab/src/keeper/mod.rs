@@ -45,6 +45,12 @@ const INTERRUPTED_MAX: Duration = Duration::from_millis(1000);
 /// A wait that the user is told about.
 const NOTICED: Duration = Duration::from_secs(2);
 
+/// Results are stored again after this many times the time that the last storing took, at most
+/// [`PAUSE_MAX`]: the record of hundreds of short steps then costs a twentieth of their time, not more
+/// than they do.
+const PAUSE: u32 = 20;
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
 /// Interval between looks at the user's interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -314,9 +320,15 @@ pub(crate) fn latest(
 
 /// Takes parcels to the desk until the mailbox is closed and empty.
 fn carry(mailbox: &Mailbox, mut desk: Box<dyn Desk>) {
-    while let Some(parcel) = mailbox.take() {
+    let mut next_update = Instant::now();
+    while let Some(parcel) = mailbox.take(next_update) {
         match parcel {
-            Parcel::Left(question) => mailbox.note(desk.answer(question)),
+            Parcel::Points(points) => mailbox.note(desk.answer(Question::Append(points))),
+            Parcel::Results(run) => {
+                let start = Instant::now();
+                mailbox.note(desk.answer(Question::Update(run)));
+                next_update = Instant::now() + (start.elapsed() * PAUSE).min(PAUSE_MAX);
+            }
             Parcel::Asked(question) => mailbox.put_reply(desk.answer(question)),
         }
     }

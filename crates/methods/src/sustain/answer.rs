@@ -1,6 +1,6 @@
 //! The answer of `sustain`: the cache, and the rates inside it, after it and on a full drive.
 
-use super::{AFTER, BURST, CACHE, INSIDE, RECOVERED, key};
+use super::{AFTER, BURST, CACHE, INSIDE, LAST_TENTH, RECOVERED, key};
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 use record::Statistic::{Average, Hottest, WorstPercent};
 use record::{Answer, Axis, Better, Chart, Mark, Unit, VerdictKind};
@@ -8,6 +8,9 @@ use script::Outcome;
 use script::draft::{Draft, rate};
 use script::whole::FILE_BYTES;
 use workload::units::decimal;
+
+/// The rate after the cache lasts to the end of the pass if the last tenth of it is within this share.
+const SAME: f64 = 0.1;
 
 /// The answer of `sustain`: the cache size, the throughput inside and after the cache, and that of
 /// the full drive.
@@ -22,7 +25,9 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (Some(bytes), [Some(inside), Some(after)]) => {
             let least = if in_file { "At least " } else { "" };
             let size = decimal(bytes as u64);
-            format!("{least}{size} at {}, then {}", rate(inside), rate(after))
+            let last = draft.value(LAST_TENTH).filter(|last| (last / after - 1.0).abs() > SAME);
+            let last = last.map_or_else(String::new, |r| format!(", later {}", rate(r)));
+            format!("{least}{size} at {}, then {}{last}", rate(inside), rate(after))
         }
         _ => match draft.value(FILE_BYTES).map(|bytes| decimal(bytes as u64)) {
             Some(file) if draft.concluded(&VerdictKind::NoCacheEnd) => {
@@ -101,6 +106,10 @@ mod tests {
         let expected = "170 GB at 5.00 GB/s, then 1.45 GB/s; 1.90 GB/s when the drive is full.";
         assert_eq!(answer.headline, expected);
         assert_eq!(answer.charts[0].marks[0].at, 170e9);
+        let falling = [&all[..], &[("sustain-fresh.last-tenth", Unit::BytesPerSecond, 0.9e9)]];
+        let answer = super::answer(&outcome(&falling.concat())).expect("measured");
+        let end = "then 1.45 GB/s, later 900 MB/s; 1.90 GB/s when the drive is full.";
+        assert!(answer.headline.ends_with(end), "{}", answer.headline);
         let level = super::answer(&outcome(&all[3..4])).expect("measured").headline;
         assert_eq!(level, "1.90 GB/s throughout, no cache end found.");
         let in_file = |kind: VerdictKind| {

@@ -62,6 +62,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     metrics: &[&[
         CACHE,
         LEVELS,
+        LAST_TENTH,
         UNDERSHOOT,
         AVERAGE,
         WORST_PERCENT,
@@ -83,6 +84,8 @@ const LEVELS: MetricInfo = MetricInfo::rate(
     "sustain-fresh.{inside,after}",
     "before the fall, and from the fall to the next change",
 );
+const LAST_TENTH: MetricInfo =
+    MetricInfo::rate("sustain-fresh.last-tenth", "the last tenth of the pass");
 const UNDERSHOOT: MetricInfo = MetricInfo::number(
     "sustain-fresh.undershoot",
     "`.after` over the average of overwriting; below 1 the drive dips",
@@ -120,6 +123,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let mut sustained = Sustained { in_file: whole.in_file, ..Sustained::from_series(&series) };
     put_cache(session, &sustained);
     put_series(session, &fresh.name, &series);
+    session.put(LAST_TENTH, series.rate_between(0.9 * series.bytes(), series.bytes()));
     session.checks_mut().put(sustained.clone());
     session.checkpoint();
     // To overwrite a file is not to overwrite a full drive, and the bursts would exceed the budget.

@@ -1,6 +1,6 @@
 //! Points with whiskers, joined within each group, or with fitted lines.
 
-use record::{Axis, Chart, FittedLine, Run};
+use record::{Axis, Chart, FittedLine, Run, Unit};
 
 use super::canvas::Canvas;
 use super::plane::Plane;
@@ -10,6 +10,9 @@ use super::{ChartValue, Classes, Drawn, figure_of, group_of};
 /// Values that span more than this factor are drawn on a logarithmic axis. The smallest tenth does
 /// not count: near zero, mere noise spans any factor.
 const LOG_FROM: f64 = 12.0;
+
+/// The axis of a share reaches this far at least, so that a hundredth is drawn as the little it is.
+const SHARE_END_MIN: f64 = 0.1;
 
 struct PointGroup {
     name: String,
@@ -42,10 +45,10 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let (value_low, value_high) = (values[values.len() / 10], *values.last()?);
     // A fitted line is straight only on linear axes.
     let is_fitted = !chart.fits.is_empty();
-    let y = if value_high > LOG_FROM * value_low && low > 0.0 && !is_fitted {
-        Scale::log(low, high)
-    } else {
-        Scale::from_zero(high)
+    let y = match chart.y {
+        Unit::Share => Scale::from_zero(high.max(SHARE_END_MIN)),
+        _ if value_high > LOG_FROM * value_low && low > 0.0 && !is_fitted => Scale::log(low, high),
+        _ => Scale::from_zero(high),
     };
     let spans = base(&chart.x) == Base::Two || end > LOG_FROM * start;
     let x = if start > 0.0 && spans && !is_fitted {
@@ -113,9 +116,18 @@ fn on_fit(plane: &Plane, fit: &FittedLine, share: f64) -> [f64; 2] {
 
 #[cfg(test)]
 mod tests {
-    use record::{Metric, Target, Unit};
+    use record::{Metric, Target};
 
     use super::*;
+
+    #[test]
+    fn a_small_share_is_drawn_low() {
+        let mut run = Run::new("authentic", Target::default());
+        run.metrics.push(Metric::single("m", Unit::Share, 0.004));
+        let chart = Chart::points("Waits", Axis::WorkingSet, Unit::Share).point("", "m", 1e6);
+        let svg = draw(&chart, &run).expect("it has data").wide.into_string();
+        assert!(svg.contains(">10</text>"), "the axis ends beyond a tenth: {svg}");
+    }
 
     #[test]
     fn the_equivalent_text_names_the_groups() {

@@ -234,7 +234,7 @@ pub fn show_plan(planned: &PlannedRun<'_>) -> Result<()> {
 /// Carries out the plan of jobs and returns its record.
 pub fn record(planned: PlannedRun<'_>, jobs: &Plan, output: &OutputArgs) -> Result<Recorded> {
     let lines = jobs.globals.eta_newline.filter(|_| !output.quiet);
-    let live = Live::new(&planned.plan, planned.spec(), output)
+    let live = Live::new(&planned.plan, planned.spec(), planned.method(), output)
         .with_lines(lines)
         .hiding_store(jobs.globals.as_is);
     session::carry_out(planned, live, |_| {})

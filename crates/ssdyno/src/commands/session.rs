@@ -45,7 +45,7 @@ pub fn print_plan(planned: &PlannedRun<'_>, announcement: &str, scratch: &str) -
 pub fn record(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<Recorded> {
     let planned = request.plan(work)?;
     output.html.as_deref().map_or(Ok(()), present::check_page)?;
-    let live = Live::new(&planned.plan, planned.spec(), output);
+    let live = Live::new(&planned.plan, planned.spec(), planned.method(), output);
     let announcement = announcement(request, &planned);
     carry_out(planned, live, |number| {
         if !output.quiet {

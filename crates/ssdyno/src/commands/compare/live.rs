@@ -102,7 +102,7 @@ impl Audience for ComparisonScreen {
         if !self.quiet {
             screen::say(&format!("pair {}   {}", pair + 1, compare::letter(side)));
         }
-        let live = live::Live::new(&planned.plan, planned.spec(), &output);
+        let live = live::Live::new(&planned.plan, planned.spec(), planned.method(), &output);
         self.bar = Some(live.bar());
         Relay::start(live, &self.interrupt)
     }
