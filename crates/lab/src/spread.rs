@@ -108,9 +108,9 @@ fn constraints(run: &Run) -> Vec<VerdictKind> {
 
 /// The workloads, without the checks and the search for causes, which depend on results.
 fn workloads(run: &Run) -> impl Iterator<Item = &Value> {
-    run.plan.iter().flat_map(|plan| &plan.workloads).filter(|workload| {
-        !methods::depends_on_results(workload["name"].as_str().unwrap_or_default())
-    })
+    run.plan.iter().flat_map(|plan| &plan.workloads).map(|workload| &**workload).filter(
+        |workload| !methods::depends_on_results(workload["name"].as_str().unwrap_or_default()),
+    )
 }
 
 /// The fields of a workload and of its stop condition, without the seed and sizes.

@@ -1,6 +1,9 @@
 //! The plan of a run, shown before the first I/O.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use workload::Workload;
 
 use crate::kind::kinds;
@@ -79,9 +82,10 @@ pub struct Plan {
     pub destroys: Option<String>,
     /// The steps, in order.
     pub steps: Vec<PlanStep>,
-    /// The workloads in full, as issued.
+    /// The workloads in full, as issued. Shared, because a sweep has hundreds, and its record is
+    /// copied again and again while it grows.
     #[serde(default)]
-    pub workloads: Vec<serde_json::Value>,
+    pub workloads: Vec<Arc<Value>>,
     /// The command line.
     #[serde(default)]
     pub command: Vec<String>,
@@ -90,6 +94,6 @@ pub struct Plan {
 impl Plan {
     /// The workloads that this version can read.
     pub fn known_workloads(&self) -> impl Iterator<Item = Workload> + '_ {
-        self.workloads.iter().filter_map(|json| serde_json::from_value(json.clone()).ok())
+        self.workloads.iter().filter_map(|json| Workload::deserialize(&**json).ok())
     }
 }

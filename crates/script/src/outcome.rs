@@ -3,11 +3,14 @@
 //! Contains all measurements so far, in the form of the record. Each finding of the rig is listed
 //! once, with its count and its workloads.
 
+use std::sync::Arc;
+
 use record::{
     Answer, Finding, IoErrors, LatencyProfile, Metric, MetricInfo, MetricKey, Places, Series,
     State, Verdict,
 };
 use rig::Measurement;
+use serde_json::Value;
 use workload::Workload;
 
 /// Offsets kept per kind of error.
@@ -31,7 +34,7 @@ pub struct Outcome {
     /// I/O errors, summed by workload, op and kind.
     pub errors: Vec<IoErrors>,
     /// The first replicate of each workload in full; replicate `r` had its seed plus `r`.
-    pub workloads: Vec<serde_json::Value>,
+    pub workloads: Vec<Arc<Value>>,
     /// Current state of the drive.
     pub state_after: State,
     notes: Vec<Finding>,
@@ -114,16 +117,18 @@ impl Outcome {
         let tally = Tally { workload: workload.name.clone(), replicates: 0, findings: Vec::new() };
         self.tally.push(tally);
         // NaN and infinity have no JSON form; a checked workload contains none.
-        self.workloads.extend(serde_json::to_value(workload));
+        self.workloads.extend(serde_json::to_value(workload).map(Arc::new));
     }
 
     /// Records the I/O errors and findings of a measurement.
     pub fn keep_doubts(&mut self, workload: &str, measurement: &Measurement) {
         measurement.errors.iter().for_each(|e| self.add_errors(e));
-        if let Some(tally) = self.tally.iter_mut().find(|t| t.workload == workload) {
-            tally.add(&measurement.findings);
+        let Some(tally) = self.tally.iter_mut().find(|t| t.workload == workload) else { return };
+        tally.add(&measurement.findings);
+        // A replicate without findings counts only in those of others.
+        if !tally.findings.is_empty() {
+            self.list_warnings();
         }
-        self.list_warnings();
     }
 
     /// Adds I/O errors or failed checks.

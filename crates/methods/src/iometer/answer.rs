@@ -3,6 +3,7 @@
 use super::{ACCESSES, DIRECTION};
 use record::Statistic::{Mean, P99, Throughput};
 use record::{Answer, Better, Chart, MetricKey, Unit};
+use serde_json::Value;
 
 use script::Outcome;
 use script::draft::{Draft, count, rate};
@@ -40,7 +41,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
 fn specification(out: &Outcome, number: u32, key: &MetricKey) -> String {
     let name = key.to_string();
     let issued = out.workloads.iter().find(|json| json["name"] == name.as_str());
-    let issued = issued.and_then(|json| serde_json::from_value::<Workload>(json.clone()).ok());
+    let issued =
+        issued.and_then(|json| serde_json::from_value::<Workload>(Value::clone(json)).ok());
     let Some(w) = issued else { return format!("specification {number}") };
     let [least, most] = [w.blocks.min(), w.blocks.max()].map(|bytes| binary(bytes.into()));
     let sizes = if least == most { most } else { format!("{least} to {most}") };

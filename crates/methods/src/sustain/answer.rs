@@ -25,7 +25,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (Some(bytes), [Some(inside), Some(after)]) => {
             let least = if in_file { "At least " } else { "" };
             let size = decimal(bytes as u64);
-            let last = draft.value(LAST_TENTH).filter(|last| (last / after - 1.0).abs() > SAME);
+            let last = last_rate(&draft, after);
             let last = last.map_or_else(String::new, |r| format!(", later {}", rate(r)));
             format!("{least}{size} at {}, then {}{last}", rate(inside), rate(after))
         }
@@ -71,7 +71,13 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             speed = speed.level(rate(inside), inside, Some([0.0, cache_bytes]));
         }
         if let Some(after) = after {
-            speed = speed.level(rate(after), after, Some([cache_bytes, 2.0 * cache_bytes]));
+            let last = last_rate(&draft, after).zip(pass_bytes(out));
+            // A second rate follows soon.
+            let share = if last.is_some() { 1.1 } else { 2.0 };
+            speed = speed.level(rate(after), after, Some([cache_bytes, share * cache_bytes]));
+            if let Some((last, bytes)) = last {
+                speed = speed.level(rate(last), last, Some([0.9 * bytes, bytes]));
+            }
         }
     }
     let recovered = out.family(RECOVERED);
@@ -83,6 +89,17 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(recovered)
         .limit(AFTER, VerdictKind::CacheEnd)
         .say(first, full)
+}
+
+/// The rate of the last tenth of the pass, if it is not the one after the cache.
+fn last_rate(draft: &Draft<'_>, after: f64) -> Option<f64> {
+    draft.value(LAST_TENTH).filter(|last| (last / after - 1.0).abs() > SAME)
+}
+
+/// Bytes written by the first pass.
+fn pass_bytes(out: &Outcome) -> Option<f64> {
+    let pass = out.series.iter().find(|series| series.name == FRESH)?;
+    *pass.column("position")?.values.last()?
 }
 
 #[cfg(test)]
