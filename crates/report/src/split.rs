@@ -1,24 +1,8 @@
 //! Where the time of operations goes, in a line: `of 107 us: drive 69, this host 34, not explained 4`.
 
-use record::{Metric, MetricKey, Run, Statistic, TargetKind};
-use workload::units::latency;
+use record::{Metric, MetricKey, Run, SPLIT_PARTS, Statistic, TargetKind};
 
 use crate::names::{label, row_of};
-
-/// The parts with their names, in the order of the screen, after [`Statistic::TimeTotal`].
-const PARTS: [(Statistic, &str); 8] = [
-    (Statistic::TimeDrive, "drive"),
-    (Statistic::TimeLink, "link"),
-    (Statistic::TimeHeld, "before the block layer"),
-    (Statistic::TimeQueue, "block layer"),
-    (Statistic::TimeCompletion, "completion"),
-    (Statistic::TimeWaiting, "waiting for a processor"),
-    (Statistic::TimeHost, "this host"),
-    (Statistic::TimeUnexplained, "not explained"),
-];
-
-/// Smallest share of a part that is shown.
-const SHARE_MIN: f64 = 0.005;
 
 /// Share of the drive from which a split tells a reader of one page nothing.
 const OF_DRIVE_MIN: f64 = 0.9;
@@ -37,7 +21,7 @@ pub(crate) struct SplitTime {
 pub(crate) fn is_of_split(metric: &Metric) -> bool {
     let statistic = metric.key().statistic;
     statistic == Some(Statistic::TimeTotal)
-        || PARTS.iter().any(|(part, _)| statistic == Some(*part))
+        || SPLIT_PARTS.iter().any(|(part, _)| statistic == Some(*part))
 }
 
 impl SplitTime {
@@ -61,11 +45,10 @@ impl SplitTime {
     fn new(run: &Run, total: &Metric) -> Option<SplitTime> {
         let total_ns = total.value.filter(|ns| *ns > 0.0)?;
         let key = total.key().without_statistic();
-        let parts = PARTS.iter().filter_map(|(statistic, name)| {
-            let metric = run.metric(&key.clone().with(*statistic).to_string())?;
-            Some((*name, metric.value.filter(|ns| *ns >= SHARE_MIN * total_ns)?))
+        let parts = record::split_parts(total_ns, |statistic| {
+            run.metric(&key.clone().with(statistic).to_string())?.value
         });
-        Some(SplitTime { parts: parts.collect(), total_ns, key })
+        Some(SplitTime { parts, total_ns, key })
     }
 
     /// Whether it is a cell of random operations, one at a time.
@@ -86,31 +69,12 @@ impl SplitTime {
         let cell = self.key.as_cell().map(|cell| label(&row_of(cell), None));
         let name: Vec<&str> = cell.as_deref().into_iter().chain(direction).collect();
         let name = if name.is_empty() { String::new() } else { name.join(" ") + ": " };
-        let unit_ns = unit_ns(self.total_ns);
-        let decimals = decimals(self.total_ns / unit_ns);
-        let parts =
-            self.parts.iter().map(|(name, ns)| format!("{name} {:.decimals$}", ns / unit_ns));
-        let parts = parts.collect::<Vec<_>>().join(", ");
-        format!("{name}of {}: {parts}", latency(self.total_ns))
+        format!("{name}{}", record::split_in_words(self.total_ns, &self.parts))
     }
 }
 
 fn has_statistic(run: &Run, statistic: Statistic) -> bool {
     run.metrics.iter().any(|metric| metric.key().statistic == Some(statistic))
-}
-
-/// The nanoseconds of the unit in which [`latency`] shows a time.
-fn unit_ns(ns: f64) -> f64 {
-    [1.0, 1e3, 1e6].into_iter().find(|unit_ns| ns / unit_ns < 999.5).unwrap_or(1e9)
-}
-
-/// The number of decimals with which [`latency`] shows a time in its unit.
-fn decimals(value: f64) -> usize {
-    match value {
-        value if value >= 99.5 => 0,
-        value if value >= 9.95 => 1,
-        _ => 2,
-    }
 }
 
 #[cfg(test)]

@@ -119,6 +119,15 @@ impl TimeSplit {
         whole.chain(parts).chain(rest).map(mean).collect()
     }
 
+    /// The mean time of an operation and its parts; `None` without operations.
+    pub fn in_words(&self) -> Option<String> {
+        let means = self.metrics(&MetricKey::parse(""));
+        let mean_ns =
+            |statistic| means.iter().find(|m| m.key().statistic == Some(statistic))?.value;
+        let total_ns = mean_ns(Statistic::TimeTotal)?;
+        Some(record::split_in_words(total_ns, &record::split_parts(total_ns, mean_ns)))
+    }
+
     /// The declaration of these metrics under the name of a family of metrics.
     pub const fn info(name: &'static str) -> MetricInfo {
         MetricInfo::ns(
@@ -151,6 +160,9 @@ mod tests {
         ];
         assert_eq!(values, expected);
         assert_eq!(TimeSplit::default().metrics(&MetricKey::parse("a")), []);
+        let words = "of 100 ns: drive 70, waiting for a processor 8, not explained 22";
+        assert_eq!(split.in_words().as_deref(), Some(words));
+        assert_eq!(TimeSplit::default().in_words(), None);
     }
 
     #[test]

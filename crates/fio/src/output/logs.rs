@@ -83,13 +83,18 @@ fn write_combined(ran: &Ran<'_>, directory: &Path) -> io::Result<[PathBuf; 3]> {
         let mut log = LogFile::create(path, false)?;
         for (number, bytes) in (1..).zip(&sums) {
             let ms = number * COMBINED_NS / 1_000_000;
-            let rate = bytes[direction] * 1_000_000_000 / COMBINED_NS / 1024;
+            let rate = kib_per_second(bytes[direction]);
             let line = LogLine { ms, values: vec![rate], direction, ..LogLine::default() };
             log.add(&line, LineParts::default())?;
         }
         log.finish()?;
     }
     Ok(paths)
+}
+
+/// The rate of a combined interval. An engine that moves nothing passes 18 GB in one.
+fn kib_per_second(bytes: u64) -> u64 {
+    bytes * (1_000_000_000 / COMBINED_NS) / 1024
 }
 
 /// The logs of the bandwidth of all clones, by direction.
@@ -266,6 +271,11 @@ mod tests {
     use super::*;
     use crate::run::OpLog;
     use crate::testing;
+
+    #[test]
+    fn an_engine_that_moves_nothing_has_a_rate() {
+        assert_eq!(kib_per_second(1 << 40), (1 << 30) * (1_000_000_000 / COMBINED_NS));
+    }
 
     /// The name and the content of the only log of a clone that logs one operation, completed 2 s
     /// after it began.

@@ -136,7 +136,7 @@ mod tests {
             bytes: Some(1 << 36),
             ..Target::default()
         };
-        let workloads = workloads.iter().flat_map(serde_json::to_value).map(Arc::new).collect();
+        let workloads = workloads.iter().flat_map(serde_json::to_value).map(Into::into).collect();
         let plan = Plan {
             safety: Safety::Scratch,
             seconds: 0.0,

@@ -46,9 +46,9 @@ const INTERRUPTED_MAX: Duration = Duration::from_millis(1000);
 const NOTICED: Duration = Duration::from_secs(2);
 
 /// Results are stored again after this many times the time that the last storing took, at most
-/// [`PAUSE_MAX`]: the record of hundreds of short steps then costs a twentieth of their time, not more
+/// [`PAUSE_MAX`]: the record of hundreds of short steps then costs a fiftieth of their time, not more
 /// than they do.
-const PAUSE: u32 = 20;
+const PAUSE: u32 = 50;
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// Interval between looks at the user's interrupt.

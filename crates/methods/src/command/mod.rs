@@ -8,7 +8,7 @@ mod answer;
 
 use record::{Finding, FindingKind, Level, Safety, State, Unit, VerdictKind};
 use rig::{CommandRun, DeviceTraffic, Exit, ProgramTraffic};
-use workload::units::binary;
+use workload::units::decimal;
 
 use rules::Ruling;
 use script::{
@@ -191,7 +191,7 @@ fn ruling(runs: &[CommandRun]) -> Ruling {
     let traffic: Option<Vec<u64>> = runs.iter().map(traffic).collect();
     let drive = traffic.map_or("the traffic of the drive is unknown".to_string(), |bytes| {
         let mean = bytes.iter().sum::<u64>() / bytes.len().max(1) as u64;
-        let traffic = binary(mean);
+        let traffic = decimal(mean);
         format!(
             "{traffic} were read from or written to the drive by all programs, the sync included"
         )

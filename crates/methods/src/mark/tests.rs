@@ -147,7 +147,7 @@ fn a_command_runs_three_times_and_its_io_is_counted() {
     assert_eq!(value("command.device-written-synced"), Some(65_536.0));
     let verdict = &out.verdicts[0];
     assert!(
-        verdict.text.contains("64 KiB") && verdict.kind.name() == "COMMAND",
+        verdict.text.contains("65.5 kB") && verdict.kind.name() == "COMMAND",
         "{}",
         verdict.text
     );

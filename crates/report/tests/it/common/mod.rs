@@ -194,7 +194,7 @@ fn add_cell(run: &mut Run, cell: &Cell, noise: &mut Noise) {
         Region::first(1 << 30),
     );
     (w.depth, w.stop) = (depth, Stop::after_ns(2_000_000_000));
-    plan(run).workloads.push(serde_json::to_value(&w).expect("plain data"));
+    plan(run).workloads.push(serde_json::to_value(&w).expect("plain data").into());
     let writes = 2_000_000_000 * u64::from(reads < 100) * 3;
     plan(run).steps.push(PlanStep {
         name: name.into(),
@@ -332,7 +332,7 @@ pub fn io() -> Run {
     run.seconds = Some(10.02);
     let mut w = Workload::new("io", Pattern::UniformOnce, Mix::READ, 4096, Region::first(1 << 30));
     (w.depth, w.batch, w.pacing) = (64, 16, Pacing::Poisson { rate: 100_000.0 });
-    plan(&mut run).workloads = vec![serde_json::to_value(&w).expect("plain data")];
+    plan(&mut run).workloads = vec![serde_json::to_value(&w).expect("plain data").into()];
     plan(&mut run).command =
         ["ssdyno", "io", "/dev/nvme0n1", "--rw", "randread", "--rate", "100000", "--poisson"]
             .map(String::from)

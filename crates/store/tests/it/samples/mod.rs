@@ -344,7 +344,8 @@ fn any_plan() -> impl Strategy<Value = Plan> {
     );
     (number(), any::<u64>(), vec(step, 0..3), vec(text(), 0..3)).prop_map(
         |(seconds, write_bytes_max, steps, command)| {
-            let workloads = vec![serde_json::json!({ "seed": write_bytes_max, "share": seconds })];
+            let workload = serde_json::json!({ "seed": write_bytes_max, "share": seconds });
+            let workloads = vec![workload.into()];
             Plan { seconds, write_bytes_max, steps, command, workloads, ..plan() }
         },
     )
