@@ -7,7 +7,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use store::{Filter, RunSummary, Store};
@@ -39,9 +43,7 @@ pub fn write_site(store: &mut Store, directory: &Path) -> Result<SiteCounts> {
     let runs: Vec<RunSummary> = runs.into_iter().filter(|run| !run.running).collect();
     let drives = store.drives()?;
     let venue = Venue::Site;
-    for run in &runs {
-        write_record(&mut site, store, &venue, run.number)?;
-    }
+    write_records(&mut site, store, &venue, &runs)?;
     for stored in &drives {
         let members = runs_with(&runs, |run| run.drive_key.as_ref() == Some(&stored.key));
         let page = history::page(&venue, stored, &members);
@@ -73,17 +75,61 @@ fn runs_with(runs: &[RunSummary], belongs: impl Fn(&RunSummary) -> bool) -> Vec<
     runs.iter().filter(|run| belongs(run)).cloned().collect()
 }
 
-fn write_record(
+/// Writes the pages of records, a part of them on each processor.
+fn write_records(
     site: &mut SiteDirectory<'_>,
     store: &Store,
     venue: &Venue,
-    number: i64,
+    runs: &[RunSummary],
 ) -> Result<()> {
-    let (run, document) = lab::kept(store, number)?;
-    let name = names::run(number);
-    site.write(&names::html(&name), &record::page(venue, &run, number)?)?;
-    site.write(&format!("{name}.json"), &(document.text()? + "\n"))?;
-    site.write(&format!("{name}.csv"), &report::csv(&run))
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let length = runs.len().div_ceil(processors).max(1);
+    let (directory, store) = (site.path, store.path());
+    let names = thread::scope(|scope| {
+        let threads = runs
+            .chunks(length)
+            .map(|part| scope.spawn(move || write_part(directory, store, venue, part)));
+        let threads: Vec<_> = threads.collect();
+        let results = threads.into_iter().map(|thread| thread.join());
+        results
+            .map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect::<Result<Vec<_>>>()
+    })?;
+    site.written.extend(names.into_iter().flatten());
+    Ok(())
+}
+
+/// Writes the pages of some records, and returns the names of the files.
+fn write_part(
+    directory: &Path,
+    store: &Path,
+    venue: &Venue,
+    runs: &[RunSummary],
+) -> Result<Vec<String>> {
+    let store = Store::open_existing(Some(store))?;
+    let mut names = Vec::new();
+    for number in runs.iter().map(|run| run.number) {
+        let (run, document) = lab::kept(&store, number)?;
+        let name = names::run(number);
+        let forms = [
+            (names::html(&name), record::page(venue, &run, number)?),
+            (format!("{name}.json"), document.text()? + "\n"),
+            (format!("{name}.csv"), report::csv(&run)),
+        ];
+        for (name, text) in forms {
+            put(directory, &name, &text)?;
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Replaces a file of the site.
+fn put(directory: &Path, name: &str, text: &str) -> Result<()> {
+    let path = directory.join(name);
+    let mut file = emit::Replacement::create(&path).with_context(|| path.display().to_string())?;
+    let writing = file.write_all(text.as_bytes()).and_then(|()| file.place());
+    writing.with_context(|| path.display().to_string())
 }
 
 /// Writes the list, its oldest part first.
@@ -132,12 +178,7 @@ impl SiteDirectory<'_> {
     }
 
     fn write(&mut self, name: &str, text: &str) -> Result<()> {
-        let path = self.path.join(name);
-        let mut file =
-            emit::Replacement::create(&path).with_context(|| path.display().to_string())?;
-        let writing =
-            std::io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| file.place());
-        writing.with_context(|| path.display().to_string())?;
+        put(self.path, name, text)?;
         self.written.insert(name.to_string());
         Ok(())
     }
