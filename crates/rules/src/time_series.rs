@@ -219,6 +219,10 @@ impl TimeSeries {
             rate.filter(|_| end > start).unwrap_or(piece.level)
         };
         let [before, after] = [inner(&pair[0]), inner(&pair[1])];
+        // The levels are medians; with stalls, the rates of the same pieces can be the other way round.
+        if after >= before {
+            return Some(None);
+        }
         let bytes = self.crossing(low, high, before, after).unwrap_or(change.at as f64 * size);
         let celsius = self.celsius_at(bytes);
         Some(Some(Fall { bytes, low, high, before, after, celsius }))

@@ -2,7 +2,8 @@
 //! priorities: those of its clones, or those that `cmdprio_percentage` gives to single operations,
 //! which are in the log of operations.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use record::Histogram;
 use workload::OpKind;
@@ -67,8 +68,11 @@ fn add_ops(
     is_whole: bool,
     is_shown: impl Fn(OpKind) -> bool,
 ) -> std::io::Result<()> {
+    let mut excluded = excluded_ns(run, &is_shown)?;
     run.log.each(|logged| {
-        if is_shown(logged.op.kind) {
+        if let Some(place) = excluded.iter().position(|ns| *ns == logged.service_ns) {
+            excluded.swap_remove(place);
+        } else if is_shown(logged.op.kind) {
             let parts = match logged.priority {
                 0 => job_parts(run),
                 priority => [priority >> 13, priority & 7, priority >> 3 & 0x3ff],
@@ -78,6 +82,27 @@ fn add_ops(
         }
         Ok(())
     })
+}
+
+/// The service times of the operations that the latencies of a clone exclude because the process stood
+/// still meanwhile: its longest.
+fn excluded_ns(run: &JobRun<'_>, is_shown: impl Fn(OpKind) -> bool) -> std::io::Result<Vec<u64>> {
+    let shown_kinds = DIRECTIONS.into_iter().filter(|kind| is_shown(*kind));
+    let shown_stats = shown_kinds.filter_map(|kind| run.did.seen.kinds[kind as usize].as_ref());
+    let count: u64 = shown_stats.map(|stats| stats.ops.saturating_sub(stats.service.count())).sum();
+    let mut longest = BinaryHeap::new();
+    if count > 0 {
+        run.log.each(|logged| {
+            if is_shown(logged.op.kind) {
+                longest.push(Reverse(logged.service_ns));
+            }
+            if longest.len() as u64 > count {
+                longest.pop();
+            }
+            Ok(())
+        })?;
+    }
+    Ok(longest.into_iter().map(|Reverse(ns)| ns).collect())
 }
 
 /// The field `prios` of one direction, or of all combined; `None` for a single priority.
@@ -139,13 +164,22 @@ mod tests {
             op,
         };
         run.log.add(&[logged(0, 600), logged(1 << 13 | 2, 500), logged(1 << 13 | 2, 700)]);
-        let shown = Shown::new(vec![&run]);
-        let groups = latencies(&shown, Some(OpKind::Read));
-        let groups: Vec<_> = groups
-            .iter()
-            .map(|group| (group.parts, group.histogram.count(), group.histogram.max()))
-            .collect();
-        assert_eq!(groups, [([0, 0, 0], 1, Some(500)), ([1, 2, 0], 2, Some(600))]);
-        assert!(latencies(&shown, Some(OpKind::Write)).is_empty());
+        let groups = |run: &JobRun<'_>, kind| {
+            let groups = latencies(&Shown::new(vec![run]), Some(kind)).into_iter();
+            let brief = |group: PriorityLatency| {
+                (group.parts, group.histogram.count(), group.histogram.max())
+            };
+            groups.map(brief).collect::<Vec<_>>()
+        };
+        let expected = [([0, 0, 0], 1, Some(500)), ([1, 2, 0], 2, Some(600))];
+        assert_eq!(groups(&run, OpKind::Read), expected);
+        assert!(groups(&run, OpKind::Write).is_empty());
+
+        // The longest was in flight while the process stood still.
+        let mut stats = KindStats { ops: 3, ..KindStats::default() };
+        [500, 600].into_iter().for_each(|ns| stats.service.record(ns));
+        run.did.seen.kinds[OpKind::Read as usize] = Some(stats);
+        let expected = [([0, 0, 0], 1, Some(500)), ([1, 2, 0], 1, Some(400))];
+        assert_eq!(groups(&run, OpKind::Read), expected);
     }
 }

@@ -108,3 +108,17 @@ fn the_side_of_a_series_is_the_one_that_transferred_more() {
     );
     assert_eq!(side(1, 1).0, 3);
 }
+
+#[test]
+fn a_fall_is_slower_after_than_before() {
+    // Stalls of whole seconds lower the rate of the first part, not the median of its intervals.
+    let said = |stalls: usize| {
+        let part = [(7 - stalls, 100.0), (stalls, 1.0)];
+        let series = seconds(&[&part.repeat(4)[..], &[(40, 65.0)]].concat());
+        match series.first_fall().expect("long enough") {
+            Some(fall) => format!("{:.0} then {:.0} MB/s", fall.before / 1e6, fall.after / 1e6),
+            None => "none".to_string(),
+        }
+    };
+    table(said, [(0, "100 then 65 MB/s"), (2, "75 then 65 MB/s"), (3, "none")]);
+}
