@@ -12,6 +12,7 @@ mod circles;
 mod dist;
 mod emulated;
 mod fio_examples;
+mod fio_source;
 mod floors;
 mod fuzz;
 mod guest;
@@ -43,8 +44,8 @@ cargo xtask fuzz     a parser of untrusted text, for a given time: NAME [--time 
                      [--seeds DIR]: more examples
 cargo xtask mutants  whether a room's tests detect changed code: ROOM [--sample N] [--seed S]
 cargo xtask names    figures of how the code names things, by room; ROOM: the places in it
-cargo xtask peers    fio's own tests, in a checkout of its source, with ssdyno in fio's place:
-                     CHECKOUT [--fio PROGRAM] [SCRIPT...]
+cargo xtask peers    fio's own tests, from Debian's next release or a checkout, with ssdyno in fio's
+                     place: [CHECKOUT] [--fio PROGRAM] [SCRIPT...]
 cargo xtask readme   records the answers in README's table of questions again
 cargo xtask portable whether the part without drives compiles for macOS and Windows: [--wine]
 cargo xtask dist     static binary, tarball, .deb, container image and checksums, in target/dist:

@@ -1,5 +1,6 @@
-//! `cargo xtask peers CHECKOUT [--fio PROGRAM] [SCRIPT...]`: fio's own tests (`t/` of a checkout of its
-//! source) with ssdyno in the place of fio, and with an installed fio beside it.
+//! `cargo xtask peers [CHECKOUT] [--fio PROGRAM] [SCRIPT...]`: fio's own tests (`t/` of its source, as
+//! Debian's next release has it, or of a checkout) with ssdyno in the place of fio, and with an installed
+//! fio beside it.
 //!
 //! The tests are fio's and stay there: this module only runs them, and counts the cases that pass with
 //! fio and with ssdyno. Those that need a program of fio's build, a zoned device or an NVMe drive of
@@ -7,10 +8,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::fio_source;
 use crate::run::{cargo, find, output, printed, program, root};
 
 /// A script of fio's with its arguments, in which `FIO`, `CHECKOUT` and `ARTIFACTS` are replaced.
@@ -67,8 +69,11 @@ impl Words {
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--fio" => read.fio = Some(words.next().context("--fio PROGRAM")?.into()),
+                name if SCRIPTS.iter().any(|script| script.name == name) => {
+                    read.scripts.push(word.clone());
+                }
                 _ if read.checkout.is_none() => read.checkout = Some(word.into()),
-                _ => read.scripts.push(word.clone()),
+                _ => bail!("fio has no test '{word}' that this runs"),
             }
         }
         Ok(read)
@@ -78,7 +83,7 @@ impl Words {
 /// Runs the scripts of a checkout with fio and with ssdyno.
 pub fn run(words: &[String]) -> Result<ExitCode> {
     let words = Words::read(words)?;
-    let Some(checkout) = words.checkout else { bail!("cargo xtask peers CHECKOUT, fio's source") };
+    let checkout = words.checkout.map_or_else(fio_source::place, Ok)?;
     let checkout = checkout.canonicalize().with_context(|| checkout.display().to_string())?;
     ensure!(checkout.join("t/jobs").is_dir(), "{} has no t/jobs", checkout.display());
     let (built, text) = printed(&mut cargo(&["build", "-q", "-p", "ssdyno"]))?;
@@ -125,13 +130,14 @@ impl Script {
             };
         }
         command.current_dir(&directory).env("SSDYNO_OVERWRITE", place);
-        command.env("XDG_DATA_HOME", place).stderr(Stdio::null());
+        command.env("XDG_DATA_HOME", place);
         let result = command.output().context("cannot run python3")?;
         std::fs::remove_dir_all(&directory)?;
         let mut cases = cases(&String::from_utf8_lossy(&result.stdout));
         if cases.is_empty() {
-            let line = format!("exit status {}", result.status.code().unwrap_or(-1));
-            cases.insert((String::new(), 1), (result.status.success(), line));
+            let said = String::from_utf8_lossy(&result.stderr);
+            let line = said.trim_end().lines().next_back().unwrap_or("nothing was said");
+            cases.insert((String::new(), 1), (result.status.success(), line.to_string()));
         }
         Ok(cases)
     }
@@ -164,6 +170,10 @@ fn report(name: &str, theirs: Option<&Cases>, ours: &Cases) {
         println!("{name}: ssdyno {} of {}", passed(ours), ours.len());
         return;
     };
+    if let Some((false, line)) = theirs.get(&(String::new(), 1)).filter(|_| theirs.len() == 1) {
+        println!("{name}: does not run with fio: {line}");
+        return;
+    }
     let passes = |cases: &Cases, case| cases.get(case).is_some_and(|(passed, _)| *passed);
     let theirs_only: Vec<_> =
         theirs.keys().filter(|case| passes(theirs, case) && !passes(ours, case)).collect();

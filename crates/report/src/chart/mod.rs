@@ -100,9 +100,8 @@ pub fn throughput(run: &Run) -> Option<Markup> {
     // The latest, one colour each.
     let first = names.len().saturating_sub(COLOURS);
     names.drain(..first);
-    let sources: Vec<String> = names.into_iter().map(String::from).collect();
-    let chart = Chart::lines("Throughput", Axis::Time, Unit::BytesPerSecond);
-    figure(&Chart { labels: sources.clone(), sources, ..chart }, run)
+    let sources = names.into_iter().map(|name| (name, run.naming().step(name, &run.method)));
+    figure(&Chart::lines("Throughput", Axis::Time, Unit::BytesPerSecond).sources(sources), run)
 }
 
 /// Number of colours.

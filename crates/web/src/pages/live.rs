@@ -54,7 +54,8 @@ pub fn part(run: &Run, moment: Option<&Moment>) -> Markup {
         p.status {
             span.good { "running" }
             @if let Some(Moment { step, rates: [read, write] }) = moment {
-                @if !step.is_empty() { span { (emit::plain(step)) } }
+                @let step = run.naming().step(step, &run.method);
+                @if !step.is_empty() { span { (emit::plain(&step)) } }
                 span { "reads " (workload::units::throughput(*read)) }
                 span { "writes " (workload::units::throughput(*write)) }
             }
