@@ -43,11 +43,18 @@ pub struct Qemu {
     backlog: VecDeque<Event>,
     start: Instant,
     limit: Duration,
+    /// When it was last seen to have computed, and its processor time then.
+    last_busy: (Instant, Duration),
 }
 
 /// A guest may take its limit in processor time, which other programs on this machine hardly change,
 /// and so many times as long by the clock: one that hangs takes no processor time.
 const PATIENCE: u32 = 5;
+
+/// A guest whose tick goes on computes for a thousandth of the time even when it is idle. One that has
+/// not computed for [`MOVED`] in this time stands still.
+const STILL: Duration = Duration::from_secs(60);
+const MOVED: Duration = Duration::from_millis(50);
 
 /// How often the time is looked at while no event arrives.
 const LOOK: Duration = Duration::from_secs(1);
@@ -74,7 +81,9 @@ impl Qemu {
             let _ = sender.send(Event::Ended(String::from_utf8_lossy(&said).into_owned()));
         });
         let (start, backlog) = (Instant::now(), VecDeque::new());
-        let mut qemu = Qemu { child, port: None, commands: None, events, backlog, start, limit };
+        let last_busy = (start, Duration::ZERO);
+        let (port, commands) = (None, None);
+        let mut qemu = Qemu { child, port, commands, events, backlog, start, limit, last_busy };
         while qemu.port.is_none() || qemu.commands.is_none() {
             match qemu.receive()? {
                 Event::Open("host", line) => qemu.port = Some(line),
@@ -144,14 +153,22 @@ impl Qemu {
         }
     }
 
-    /// Fails if the guest has taken its time.
-    fn check_time(&self) -> Result<()> {
+    /// Fails if the guest has taken its time, or stands still.
+    fn check_time(&mut self) -> Result<()> {
         let (busy, elapsed) = (self.processor_time()?, self.start.elapsed());
         ensure!(
             busy <= self.limit && elapsed <= self.limit * PATIENCE,
             "the guest exceeded its time limit: {} s of processor time in {} s",
             busy.as_secs(),
             elapsed.as_secs()
+        );
+        if busy >= self.last_busy.1 + MOVED {
+            self.last_busy = (Instant::now(), busy);
+        }
+        ensure!(
+            self.last_busy.0.elapsed() <= STILL,
+            "the guest stands still: it has not computed for {} s",
+            STILL.as_secs()
         );
         Ok(())
     }

@@ -60,10 +60,14 @@ fn empty(dir: &Path) -> Result<std::path::PathBuf> {
     Ok(dir.to_path_buf())
 }
 
-/// Options of the guest's kernel. Without its timer check, which sometimes hangs on a busy host. And
-/// without the HPET, which wakes an idle processor of QEMU's model: on a busy host, one guest in a few
-/// was not woken, and stood still until another interrupt came.
-const KERNEL: &str = "quiet panic=-1 nokaslr no_timer_check hpet=disable";
+/// Options of the guest's kernel. Without its timer check, which sometimes hangs on a busy host.
+///
+/// On a busy host, a guest in a few stood still for ever: its processor halted, the timer of its local
+/// APIC expired, no interrupt pending (seen in QEMU's monitor, QEMU 7.2). A kernel that stops its tick
+/// while idle sets the timer anew before it halts, but not if an interrupt between that and the halt has
+/// woken a program, and QEMU then halts all the same. With `nohz=off` the tick goes on, and the next one
+/// wakes the processor. Without the HPET, fewer guests stood still.
+const KERNEL: &str = "quiet panic=-1 nokaslr no_timer_check hpet=disable nohz=off";
 
 fn command(case: &Case, ready: &Ready, core: usize) -> Command {
     // Interrupting the tests must not leave a guest running.
