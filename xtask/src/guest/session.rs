@@ -60,13 +60,13 @@ fn empty(dir: &Path) -> Result<std::path::PathBuf> {
     Ok(dir.to_path_buf())
 }
 
-/// Options of the guest's kernel. Without its timer check, which sometimes hangs on a busy host.
+/// Options of the guest's kernel. Without its timer check, which sometimes hangs on a busy host, and
+/// without the HPET, with which more guests stood still there.
 ///
-/// On a busy host, a guest in a few stood still for ever: its processor halted, the timer of its local
-/// APIC expired, no interrupt pending (seen in QEMU's monitor, QEMU 7.2). A kernel that stops its tick
-/// while idle sets the timer anew before it halts, but not if an interrupt between that and the halt has
-/// woken a program, and QEMU then halts all the same. With `nohz=off` the tick goes on, and the next one
-/// wakes the processor. Without the HPET, fewer guests stood still.
+/// On a busy host, a guest with an SD card in a few still stands still for ever: its processor halted,
+/// the one-shot timer of its local APIC expired, no interrupt pending (QEMU 7.2; seen in its monitor).
+/// Why is not known. With `nohz=off`, the tick goes on while a guest waits, which tells it from one that
+/// stands still.
 const KERNEL: &str = "quiet panic=-1 nokaslr no_timer_check hpet=disable nohz=off";
 
 fn command(case: &Case, ready: &Ready, core: usize) -> Command {
