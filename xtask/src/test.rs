@@ -375,7 +375,7 @@ fn in_guest() -> Result<Report> {
         let seconds = verdict.time.as_secs_f64();
         parts.push(Part { name: format!("guest {}", verdict.name), seconds });
         if verdict.ok && verdict.again {
-            again += &format!(", {} only on the second attempt", verdict.name);
+            again += &format!(", {} not on the first attempt", verdict.name);
         }
         match verdict.skipped {
             _ if !verdict.ok => {

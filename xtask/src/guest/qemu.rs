@@ -5,6 +5,8 @@
 //! reader thread, and all input becomes events in one queue.
 
 use std::collections::VecDeque;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -55,6 +57,18 @@ const PATIENCE: u32 = 5;
 /// not computed for [`MOVED`] in this time stands still.
 const STILL: Duration = Duration::from_secs(60);
 const MOVED: Duration = Duration::from_millis(50);
+
+/// The emulator's failure, not that of what is tested.
+#[derive(Debug)]
+pub struct StandsStill;
+
+impl Display for StandsStill {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "the guest stands still: it has not computed for {} s", STILL.as_secs())
+    }
+}
+
+impl Error for StandsStill {}
 
 /// How often the time is looked at while no event arrives.
 const LOOK: Duration = Duration::from_secs(1);
@@ -165,11 +179,7 @@ impl Qemu {
         if busy >= self.last_busy.1 + MOVED {
             self.last_busy = (Instant::now(), busy);
         }
-        ensure!(
-            self.last_busy.0.elapsed() <= STILL,
-            "the guest stands still: it has not computed for {} s",
-            STILL.as_secs()
-        );
+        ensure!(self.last_busy.0.elapsed() <= STILL, StandsStill);
         Ok(())
     }
 

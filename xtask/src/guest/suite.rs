@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::Ready;
 use super::machine::bare_metal_image;
+use super::qemu::StandsStill;
 use super::script::{Case, Script, all, bare};
 use super::session::{self, Outcome};
 use crate::run::{find, root};
@@ -30,6 +31,8 @@ pub struct Verdict {
     pub said: String,
     /// Whether the first attempt failed.
     pub again: bool,
+    /// Whether the guest stood still.
+    stood_still: bool,
     /// Duration.
     pub time: Duration,
 }
@@ -39,7 +42,7 @@ impl Verdict {
     fn line(&self) -> String {
         let word = match (&self.skipped, self.ok) {
             (Some(why), true) => format!("skipped: {why}"),
-            (_, true) if self.again => "ok, at the second attempt".into(),
+            (_, true) if self.again => "ok, not at the first attempt".into(),
             (_, true) => "ok".into(),
             (_, false) => "FAILED".into(),
         };
@@ -74,7 +77,7 @@ fn test(
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
     let work = || {
         while let Some(case) = next() {
-            let verdict = twice(&case, &ready);
+            let verdict = attempt(&case, &ready);
             tell(&verdict);
             done.lock().unwrap_or_else(PoisonError::into_inner).push(verdict);
         }
@@ -83,16 +86,23 @@ fn test(
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Runs a failing case again, because unplugging sometimes ends QEMU itself. The output of the
-/// first attempt is kept and shown.
-fn twice(case: &Case, ready: &Ready) -> Verdict {
-    let first = judge(case, ready);
-    if first.ok {
-        return first;
+/// Attempts at most of a case that fails, because unplugging sometimes ends QEMU itself, and of one
+/// whose guest stands still, which is QEMU's failure.
+const ATTEMPTS: usize = 2;
+const ATTEMPTS_STILL: usize = 4;
+
+/// Runs a case, and again if it fails. The output of all attempts is kept and shown.
+fn attempt(case: &Case, ready: &Ready) -> Verdict {
+    let mut verdict = judge(case, ready);
+    for number in 1..ATTEMPTS_STILL {
+        if verdict.ok || (number >= ATTEMPTS && !verdict.stood_still) {
+            break;
+        }
+        let next = judge(case, ready);
+        let said = format!("{}--- the attempt before ---\n{}", next.said, verdict.said);
+        verdict = Verdict { said, again: true, time: verdict.time + next.time, ..next };
     }
-    let second = judge(case, ready);
-    let said = format!("{}--- first attempt ---\n{}", second.said, first.said);
-    Verdict { said, again: true, time: first.time + second.time, ..second }
+    verdict
 }
 
 /// The missing requirement of a case, if any.
@@ -114,6 +124,7 @@ fn judge(case: &Case, ready: &Ready) -> Verdict {
         skipped: missing,
         said: String::new(),
         again: false,
+        stood_still: false,
         time: Duration::ZERO,
     };
     if verdict.skipped.is_some() {
@@ -128,6 +139,7 @@ fn judge(case: &Case, ready: &Ready) -> Verdict {
         }
         Err(error) => {
             verdict.ok = false;
+            verdict.stood_still = error.root_cause().is::<StandsStill>();
             verdict.said = format!("{error:#}");
         }
     }
@@ -222,6 +234,7 @@ mod tests {
             skipped: Some("no flashbench on this machine".into()),
             said: String::new(),
             again: false,
+            stood_still: false,
             time: Duration::ZERO,
         };
         assert!(verdict.line().ends_with("   skipped: no flashbench on this machine"));
