@@ -53,8 +53,8 @@ pub struct Qemu {
 /// and so many times as long by the clock: one that hangs takes no processor time.
 const PATIENCE: u32 = 5;
 
-/// A guest whose tick goes on computes for a thousandth of the time even when it is idle. One that has
-/// not computed for [`MOVED`] in this time stands still.
+/// A guest that has not computed for [`MOVED`] in this time stands still: 15,000 ticks of an idle one
+/// should take many times that.
 const STILL: Duration = Duration::from_secs(60);
 const MOVED: Duration = Duration::from_millis(50);
 

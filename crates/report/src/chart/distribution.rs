@@ -11,9 +11,6 @@ use super::scale::{Base, Scale, shown};
 /// Limits of the number of classes, which is the square root of the number of values.
 const CLASSES: [usize; 2] = [5, 40];
 
-/// Room for the label of a tick, pixels.
-const TICK_PIXELS: f64 = 96.0;
-
 /// A quantity and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
@@ -93,8 +90,7 @@ impl Distribution {
 
     fn form(&self, bins: &[u32], chart: &Chart, mut plane: Plane) -> Canvas {
         plane.vertical_axis();
-        let most = (plane.across() / TICK_PIXELS).floor().max(2.0) as usize;
-        let ticks = plane.x.ticks(most, Base::Ten).into_iter();
+        let ticks = plane.x.ticks(plane.labels_across(), Base::Ten).into_iter();
         let ticks: Vec<(f64, String)> =
             ticks.map(|value| (value, shown(self.unit, value))).collect();
         plane.horizontal_ticks(&ticks);

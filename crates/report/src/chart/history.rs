@@ -22,9 +22,6 @@ const SPECK: f64 = 1.2;
 /// Free share of the axis at both ends.
 const MARGIN: f64 = 0.02;
 
-/// Room for the label of a tick, pixels.
-const TICK_PIXELS: f64 = 96.0;
-
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
 
@@ -141,8 +138,7 @@ fn draw(plane: &mut Plane, line: &HistoryLine, class: &str) {
 /// Round times that fit the width, with their labels, in UTC.
 fn ticks(plane: &Plane) -> Vec<(f64, String)> {
     let [start, end] = [0.0, 1.0].map(|share| plane.x.value(share));
-    let most = (plane.across() / TICK_PIXELS).floor().max(1.0);
-    let least = (end - start) / most;
+    let least = (end - start) / plane.labels_across() as f64;
     let step = STEPS.into_iter().find(|step| *step >= least);
     let step = step.unwrap_or((least / STEPS[12]).ceil() * STEPS[12]);
     let first = (start / step).ceil();

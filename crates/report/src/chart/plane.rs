@@ -13,6 +13,8 @@ const TOP: f64 = 26.0;
 const BOTTOM: f64 = 44.0;
 /// Height of a label.
 const LABEL: f64 = 16.0;
+/// Room for a value or a time below the plot, pixels.
+const LABEL_ACROSS: f64 = 96.0;
 /// Rows in which a label looks for space.
 const ROWS: u32 = 8;
 
@@ -48,6 +50,11 @@ impl Plane {
     /// Width of the plot, pixels.
     pub(super) fn across(&self) -> f64 {
         self.canvas.width - LEFT - RIGHT
+    }
+
+    /// How many labels of values or times fit below the plot; at least two.
+    pub(super) fn labels_across(&self) -> usize {
+        (self.across() / LABEL_ACROSS).floor().max(2.0) as usize
     }
 
     fn down(&self) -> f64 {

@@ -34,8 +34,8 @@ fn every_page_leads_to_the_others() {
         let page = served.get(&pages[0]);
         assert!(page.status == 200 && page.body.contains(words), "{}", page.body);
         for form in ["json", "csv"] {
-            let other = served.get(&pages[0].replace("html", form));
-            assert!(other.status == 200 && other.body.contains("seq-read-1MiB-q8"), "{other:?}");
+            let reply = served.get(&pages[0].replace("html", form));
+            assert!(reply.status == 200 && reply.body.contains("seq-read-1MiB-q8"), "{reply:?}");
         }
     }
     let record = served.get("run-1.html").body;
