@@ -15,6 +15,7 @@ mod counts;
 mod estimate;
 mod latency;
 mod live;
+mod outlier;
 mod period;
 mod sessions;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use counts::binomial_tail;
 pub use estimate::{Amount, Estimate, drift, estimate, metric, pooled};
 pub use latency::LatencyReplicates;
 pub use live::{LOOKS, Look, look, pairs_for};
+pub use outlier::{DRIVES_MIN, FALSE_ALARMS, Outlier, Outliers, outliers};
 pub use period::{CYCLES_MIN, PERIOD_MIN, Period, Stream, period};
 pub use sessions::{Claim, LogQuantity, Outlook, Sides, claims, outlook};
 pub use steady::{Slope, WINDOW};

@@ -17,6 +17,7 @@ use workload::units::decimal;
 
 use crate::compare::{differences, is_alike, quantities};
 use crate::drives::{self, PREFIX};
+use crate::fleet;
 use crate::published;
 use crate::request::{Request, TargetRequest};
 use crate::spread;
@@ -71,6 +72,9 @@ pub(crate) fn collect(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec
         peers.extend(same(answer, run, last, &source, &DECISIVE));
     }
     peers.extend(publications(answer, run));
+    if run.target.kind != TargetKind::Virtual {
+        peers.extend(fleet::peers(run, answer));
+    }
     if let Some(model) = model {
         let source = format!("simulated {}", model.target.spec);
         peers.extend(same(answer, run, model, &source, OF_DRIVE));
@@ -104,6 +108,7 @@ fn same(answer: &Answer, run: &Run, other: &Run, whose: &str, conditions: &[&str
                 unit: tile.unit,
                 value: metric.value?,
                 highest: None,
+                percentile: None,
                 differs: differs.clone(),
             })
         })
@@ -143,6 +148,7 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
                 unit: tile.unit,
                 value,
                 highest,
+                percentile: None,
                 differs: differs.clone(),
             }));
         }

@@ -11,6 +11,7 @@ use script::MethodInfo;
 use serde_json::{Value, json};
 
 use crate::error::{LabError, Result};
+use crate::together;
 use crate::work;
 
 /// Name and version of the schema of public records.
@@ -40,6 +41,9 @@ pub fn public(run: &Run) -> Result<Value> {
     }
     if !run.complete {
         return refuse("it was cut short");
+    }
+    if together::drives(run).is_some() {
+        return refuse("other drives were measured at the same time");
     }
     if !matches!(run.target.kind, TargetKind::Directory | TargetKind::File | TargetKind::Device) {
         return refuse("no real drive was measured");

@@ -25,6 +25,8 @@ pub struct Request {
     pub part_of: Option<PartOf>,
     /// The user's title, note and tags, for the record.
     pub labels: Labels,
+    /// Number of drives that are measured at the same time, this one among them.
+    pub together: Option<usize>,
 }
 
 /// A target, and the user's permissions for it.

@@ -3,6 +3,7 @@
 //! The steps are separate so that the caller can show a plan and stop, or announce the run's number
 //! before the first byte moves.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +21,7 @@ use crate::recording::{Recording, Shared, Test};
 use crate::request::Request;
 use crate::simulation;
 use crate::target::Stand;
+use crate::together::TOGETHER;
 use crate::virtual_drive;
 use crate::watcher::{Recorded, Watcher};
 use crate::work::Work;
@@ -67,7 +69,7 @@ impl Request {
             test: Test {
                 method: work.info.name,
                 protocol: work.protocol(),
-                options: work.options.clone(),
+                options: self.recorded_options(work),
                 seed: Some(self.instrument.seed),
                 provokes: work.info.provokes,
                 part_of: self.part_of.clone(),
@@ -80,6 +82,16 @@ impl Request {
                 measure(self, work, file, shared, interrupt)
             }),
         })
+    }
+
+    /// The options of the work, and how many drives are measured at the same time: the figures of
+    /// such a run are no measure for those of a drive alone.
+    fn recorded_options(&self, work: &Work<'_>) -> Option<BTreeMap<String, String>> {
+        let mut options = work.options.clone();
+        if let Some(drives) = self.together {
+            options.get_or_insert_default().insert(TOGETHER.into(), drives.to_string());
+        }
+        options
     }
 }
 
@@ -196,7 +208,8 @@ fn measure(
         let line = format!("{spec} was not returned to the kernel: ssdyno recover");
         shared.lock().warn(&line);
     }
-    if ended.is_ok() {
+    // Beside others, it would take processor time from those that still measure.
+    if ended.is_ok() && request.together.is_none() {
         let (target, elapsed) = shared.lock().so_far();
         let model = peers::simulate(request, work, &target, elapsed, interrupt);
         shared.lock().note_model(model);

@@ -8,6 +8,8 @@ use record::{MetricKey, Order, Run, Target, TargetKind, VerdictKind};
 use serde_json::Value;
 use workload::OpKind;
 
+use crate::together;
+
 /// Standard deviation between runs, as a fraction, for virtual drives, SSDs in a machine, cards and
 /// sticks, and disks of virtual machines. The last was measured over 50 sessions. The others are
 /// assumed, and runs of the drive itself outweigh them.
@@ -83,7 +85,8 @@ pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
         let (machine, target) = (&run.environment, &run.target);
         let system = target.filesystem.as_ref().map(|system| system.kind.clone());
         let (id, backend) = (machine.machine_id.clone(), machine.backend.clone());
-        let way = (run.method.clone(), run.protocol, id, backend, target.direct);
+        let beside = together::drives(run).map(String::from);
+        let way = (run.method.clone(), run.protocol, id, backend, target.direct, beside);
         (way, target.kind, system, run.state_before, constraints(run))
     };
     let [size, size_other] =

@@ -231,6 +231,10 @@ pub struct Peer {
     /// Upper end of a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<f64>,
+    /// Share of such figures that are expected to be lower than that of this run, 0 to 1, if the range is
+    /// that of many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percentile: Option<f64>,
     /// Conditions that differ: `link: PCIe 3.0 x4 here, PCIe 4.0 x4 there`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<String>,

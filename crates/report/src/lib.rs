@@ -30,6 +30,7 @@ mod style;
 pub mod table;
 mod terminal;
 mod times;
+pub mod together;
 mod wear;
 
 use record::Run;

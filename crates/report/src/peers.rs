@@ -30,6 +30,10 @@ pub(crate) fn normal(answer: &Answer) -> Vec<Normal> {
 
 fn comparison<'a>(answer: &'a Answer, owner: &str) -> Option<Normal> {
     let peers: Vec<&'a Peer> = answer.peers.iter().filter(|peer| peer.whose == owner).collect();
+    if let Some(text) = among_many(answer, &peers) {
+        let differs = peers.first().map(|peer| peer.differs.clone()).unwrap_or_default();
+        return Some(Normal { whose: owner.to_string(), text, differs });
+    }
     let pairs = peers.iter().copied().filter_map(|peer| {
         let tile = answer.tiles.iter().find(|tile| tile.metric == peer.metric)?;
         let ratio = ratio(tile.value?, peer);
@@ -57,6 +61,18 @@ fn comparison<'a>(answer: &'a Answer, owner: &str) -> Option<Normal> {
     }
     let differs = peers.first().map(|peer| peer.differs.clone()).unwrap_or_default();
     Some(Normal { whose: owner.to_string(), text: parts.join("; "), differs })
+}
+
+/// The place of figures among many others; `None` if they are compared with single ones.
+fn among_many(answer: &Answer, peers: &[&Peer]) -> Option<String> {
+    let places = peers.iter().filter_map(|peer| {
+        let tile = answer.tiles.iter().find(|tile| tile.metric == peer.metric)?;
+        let percent = 100.0 * peer.percentile?;
+        let theirs = of_theirs(tile, peer);
+        Some(format!("{theirs}, faster than {percent:.0}% of them"))
+    });
+    let places: Vec<String> = places.collect();
+    (!places.is_empty()).then(|| places.join("; "))
 }
 
 /// The ratio of our figure to theirs; 1 inside a range.
@@ -107,6 +123,7 @@ mod tests {
             unit: Unit::BytesPerSecond,
             value: *value,
             highest: None,
+            percentile: None,
             differs: vec!["link: slow here, fast there".into()],
         };
         Answer {

@@ -1,4 +1,5 @@
-//! Measures two targets in turns until the difference is clear: AB, BA, AB ...
+//! Measures two or more targets in turns until the differences from the first are clear: AB, BA, AB
+//! ... or, of more than two, in the balanced order of [`turn`].
 //!
 //! Every run has its own record in the store. The result is evaluated after certain numbers of
 //! pairs (see [`analysis::look`]). The comparison ends when every primary metric has its claim, at
@@ -20,13 +21,14 @@ use crate::error::{LabError, Result};
 use crate::request::Request;
 use crate::session::PlannedRun;
 use crate::spread;
+use crate::together::DRIVES_MAX;
 use crate::watcher::Watcher;
 use crate::work::Work;
 
-/// A comparison of two targets.
+/// A comparison of targets with the first of them.
 pub struct LiveComparison<'a> {
-    /// A and B.
-    pub requests: [Request; 2],
+    /// A, B, and further ones.
+    pub requests: Vec<Request>,
     /// The method that measures them.
     pub method: &'a str,
     /// Options of the method. Every run has its own I/O: the seed increases from run to run.
@@ -40,16 +42,16 @@ pub struct LiveComparison<'a> {
 /// The cost of a comparison, known before it begins.
 #[derive(Clone, Debug)]
 pub struct ComparisonCost {
-    /// The plans of one run of A and of B.
-    pub plans: [Plan; 2],
-    /// Minimum and maximum number of pairs.
+    /// The plan of one run of each target.
+    pub plans: Vec<Plan>,
+    /// Minimum and maximum number of rounds: of pairs, if there are two targets.
     pub pairs: [u32; 2],
 }
 
 /// Observes a comparison.
 pub trait Audience {
     /// A run begins: 0 is A, 1 is B.
-    fn begins(&mut self, side: usize, pair: u32, planned: &PlannedRun<'_>) -> Box<dyn Watcher>;
+    fn begins(&mut self, side: usize, round: u32, planned: &PlannedRun<'_>) -> Box<dyn Watcher>;
 
     /// The run has ended.
     fn ended(&mut self);
@@ -68,10 +70,10 @@ pub enum Ended {
 
 /// The result of a comparison.
 pub struct Finished {
-    /// The conclusion, with the claims of the last look.
-    pub comparison: RunComparison,
-    /// The runs of A and of B, in pairs.
-    pub sides: [Side; 2],
+    /// The conclusion about each target but the first, with the claims of the last look.
+    pub comparisons: Vec<RunComparison>,
+    /// The runs of each target, as many as there were rounds.
+    pub sides: Vec<Side>,
     /// How the comparison ended.
     pub ended: Ended,
     /// Why a run failed or no claim is possible, if so.
@@ -88,14 +90,21 @@ impl LiveComparison<'_> {
             let text = format!("{} has no metric '{metric}'", self.method);
             return Err(LabError::usage(text).advise(format!("ssdyno methods {}", self.method)));
         }
-        let [a, b] = &self.requests;
-        let (a, b) = (a.plan(&work)?, b.plan(&work)?);
+        let count = self.requests.len();
+        if !(2..=DRIVES_MAX).contains(&count) {
+            let text = format!("2 to {DRIVES_MAX} targets can be measured in turns, not {count}");
+            return Err(LabError::usage(text));
+        }
         let hypervisor = crate::real::environment().hypervisor.is_some();
-        let [spread_a, spread_b] =
-            [&a, &b].map(|planned| spread::assumed(planned.target(), hypervisor));
-        let pairs_max = self.pairs_max(spread_a.max(spread_b))?;
-        let pairs = [pairs_max.min(LOOKS[0] as u32), pairs_max];
-        Ok(ComparisonCost { plans: [a.plan, b.plan], pairs })
+        let (mut plans, mut spread) = (Vec::new(), 0.0_f64);
+        for request in &self.requests {
+            let planned = request.plan(&work)?;
+            spread = spread.max(spread::assumed(planned.target(), hypervisor));
+            plans.push(planned.plan);
+        }
+        let rounds_max = self.pairs_max(spread)?;
+        let pairs = [rounds_max.min(LOOKS[0] as u32), rounds_max];
+        Ok(ComparisonCost { plans, pairs })
     }
 
     /// Maximum number of pairs, if runs vary by `spread`.
@@ -116,16 +125,16 @@ impl LiveComparison<'_> {
     /// Measures in turns until the result is clear or the last look is reached.
     pub fn run(
         &self,
-        pairs_max: u32,
+        rounds_max: u32,
         interrupt: &Arc<AtomicBool>,
         audience: &mut dyn Audience,
     ) -> Result<Finished> {
-        let mut sides = [Side::default(), Side::default()];
-        for pair in 0..pairs_max {
-            let order = if pair.is_multiple_of(2) { [0, 1] } else { [1, 0] };
-            let mut runs = [None, None];
-            for side in order {
-                match self.measure(side, pair, interrupt, audience) {
+        let count = self.requests.len();
+        let mut sides = vec![Side::default(); count];
+        for round in 0..rounds_max {
+            let mut runs = vec![None; count];
+            for side in turn(count, round) {
+                match self.measure(side, round, interrupt, audience) {
                     Ok(run) => runs[side] = Some(run),
                     Err(failure) => return self.finish(sides, Ended::Stopped, Some(failure)),
                 }
@@ -136,12 +145,12 @@ impl LiveComparison<'_> {
             for (side, run) in sides.iter_mut().zip(runs) {
                 side.runs.extend(run);
             }
-            let pairs = pair as usize + 1;
+            let rounds = round as usize + 1;
             let looks = self.look(&sides);
-            if looks.looks.is_empty() {
+            if looks.iter().any(|looks| looks.looks.is_empty()) {
                 return self.finish(sides, Ended::Stopped, Some(self.untestable()));
             }
-            if LOOKS.contains(&pairs) && looks.is_decided() {
+            if LOOKS.contains(&rounds) && looks.iter().all(Looks::is_decided) {
                 return self.finish(sides, Ended::Decided, None);
             }
         }
@@ -151,18 +160,19 @@ impl LiveComparison<'_> {
     fn measure(
         &self,
         side: usize,
-        pair: u32,
+        round: u32,
         interrupt: &Arc<AtomicBool>,
         audience: &mut dyn Audience,
     ) -> Result<Run> {
-        let seed = self.options.seed.wrapping_add(u64::from(pair) * 2 + side as u64);
+        let number = u64::from(round) * self.requests.len() as u64 + side as u64;
+        let seed = self.options.seed.wrapping_add(number);
         let options = Options { seed, ..self.options.clone() };
         let work = Work::method(self.method, &options)?;
         // Every run on a virtual drive gets a new session, like a run on a real drive.
         let mut request = self.requests[side].clone();
         request.instrument.seed = seed;
         let plan = request.plan(&work)?;
-        let watcher = audience.begins(side, pair, &plan);
+        let watcher = audience.begins(side, round, &plan);
         let recorded = plan.begin(watcher, interrupt)?.run(interrupt);
         audience.ended();
         recorded.ended?;
@@ -180,45 +190,81 @@ impl LiveComparison<'_> {
         })
     }
 
-    fn look(&self, sides: &[Side; 2]) -> Looks {
-        let [a, b] = sides;
-        let Pairing { pairs, .. } = Pairing::new(a, b, self.metric);
-        let primary: Vec<usize> = (0..pairs.len()).filter(|place| pairs[*place].primary).collect();
-        let family: Vec<_> = primary.iter().map(|place| pairs[*place].values(a, b)).collect();
-        let looks = look(&family);
-        Looks { pairs, looks: primary.into_iter().zip(looks).collect() }
+    /// The looks at each target but the first. All their metrics are one family.
+    fn look(&self, sides: &[Side]) -> Vec<Looks> {
+        let Some((a, others)) = sides.split_first() else { return Vec::new() };
+        let pairings = others.iter().map(|b| {
+            let Pairing { pairs, .. } = Pairing::new(a, b, self.metric);
+            let primary = (0..pairs.len()).filter(|place| pairs[*place].primary);
+            let primary: Vec<usize> = primary.collect();
+            let values: Vec<_> = primary.iter().map(|place| pairs[*place].values(a, b)).collect();
+            (pairs, primary, values)
+        });
+        let pairings: Vec<_> = pairings.collect();
+        let family = pairings.iter().flat_map(|(_, _, values)| values.iter().cloned());
+        let family: Vec<_> = family.collect();
+        let mut looks = look(&family).into_iter();
+        let pairings = pairings.into_iter().map(|(pairs, primary, _)| Looks {
+            pairs,
+            looks: primary.into_iter().zip(looks.by_ref()).collect(),
+        });
+        pairings.collect()
     }
 
     fn finish(
         &self,
-        sides: [Side; 2],
+        sides: Vec<Side>,
         ended: Ended,
         failure: Option<LabError>,
     ) -> Result<Finished> {
-        let Looks { mut pairs, looks } = self.look(&sides);
         // There is no claim before the first look or between looks.
         let is_open = !LOOKS.contains(&sides[0].runs.len());
-        for (place, look) in looks {
-            pairs[place].see(look, is_open);
-        }
-        let [a, b] = &sides;
-        let work = WorkComparison::new(&a.runs, &b.runs);
-        let comparison = RunComparison {
-            work_differs: work.unlike,
-            work_unknown: work.unknown,
-            sentence: if a.runs.is_empty() {
-                "No pair of runs was completed.".into()
-            } else {
-                sentence::compose(&pairs, &[], None, LETTERS)
-            },
-            pairs,
-            conditions_differ: conditions::differences(&a.runs, &b.runs),
-            doubts: doubts(a, b),
-            odd: Vec::new(),
-            like_for_like: None,
-        };
-        Ok(Finished { comparison, sides, ended, failure })
+        let looks = self.look(&sides).into_iter().zip(&sides[1..]);
+        let comparisons = looks.map(|(looks, b)| concluded(looks, &sides[0], b, is_open)).collect();
+        Ok(Finished { comparisons, sides, ended, failure })
     }
+}
+
+/// The conclusion about B from the looks at it.
+fn concluded(looks: Looks, a: &Side, b: &Side, is_open: bool) -> RunComparison {
+    let Looks { mut pairs, looks } = looks;
+    for (place, look) in looks {
+        pairs[place].see(look, is_open);
+    }
+    let work = WorkComparison::new(&a.runs, &b.runs);
+    RunComparison {
+        work_differs: work.unlike,
+        work_unknown: work.unknown,
+        sentence: if a.runs.is_empty() {
+            "No pair of runs was completed.".into()
+        } else {
+            sentence::compose(&pairs, &[], None, LETTERS)
+        },
+        pairs,
+        conditions_differ: conditions::differences(&a.runs, &b.runs),
+        doubts: doubts(a, b),
+        odd: Vec::new(),
+        like_for_like: None,
+    }
+}
+
+/// The order of a round, from 0: in every two rounds, each target is as often before another one as
+/// after it. Rounds begin with different targets: of `n`, each of `2 n` rounds is in another order,
+/// and in these each target follows each other one twice (the squares of Williams, Australian Journal
+/// of Scientific Research A 2, 1949). Of two targets, the order is AB, BA, AB ...
+fn turn(targets: usize, round: u32) -> Vec<usize> {
+    let n = targets;
+    let shift = round as usize / 2 % n.max(1);
+    // 0, 1, n - 1, 2, n - 2 ...: all neighbours differ by another number.
+    let zigzag = (0..n).map(|k| if k % 2 == 1 { k.div_ceil(2) } else { (n - k / 2) % n });
+    let mut order: Vec<usize> = zigzag.map(|target| (target + shift) % n).collect();
+    if n == 2 {
+        order = vec![0, 1];
+    }
+    if !round.is_multiple_of(2) {
+        order.reverse();
+    }
+    order
 }
 
 /// The pairs of both sides, with the look at each primary metric.
@@ -281,7 +327,7 @@ mod tests {
     fn cards<'a>(metric: Option<&'a str>, store: &Path) -> LiveComparison<'a> {
         let on = |card: &str| Request { store: Some(store.to_path_buf()), ..Request::on(card) };
         LiveComparison {
-            requests: ["sim:sd-class2", "sim:sd-150x"].map(on),
+            requests: ["sim:sd-class2", "sim:sd-150x"].map(on).into(),
             method: "speed",
             options: Options::default(),
             metric,
@@ -305,7 +351,8 @@ mod tests {
         let place = tempfile::tempdir().expect("a directory");
         let live = cards(Some("speed-read-1B"), &place.path().join("runs"));
         let finished = live.run(24, &Arc::default(), &mut Nobody).expect("it ends");
-        assert_eq!(finished.sides.map(|side| side.runs.len()), [1, 1]);
+        let counts: Vec<usize> = finished.sides.iter().map(|side| side.runs.len()).collect();
+        assert_eq!(counts, [1, 1]);
         let failure = finished.failure.expect("nothing to test");
         assert_eq!((finished.ended, failure.kind()), (Ended::Stopped, ErrorKind::Usage));
     }
@@ -317,7 +364,35 @@ mod tests {
         let interrupt = Arc::new(AtomicBool::new(true));
         let finished = live.run(24, &interrupt, &mut Nobody).expect("it ends");
         assert_eq!(finished.ended, Ended::Stopped);
-        assert_eq!(finished.comparison.sentence, "No pair of runs was completed.");
+        assert_eq!(finished.comparisons[0].sentence, "No pair of runs was completed.");
+    }
+
+    #[test]
+    fn rounds_are_balanced() {
+        assert_eq!([0, 1, 2, 3].map(|round| turn(2, round)), [[0, 1], [1, 0], [0, 1], [1, 0]]);
+        for n in 2..=32_usize {
+            let (mut before, mut next) = (vec![vec![0_i32; n]; n], vec![vec![0; n]; n]);
+            for round in 0..2 * n as u32 {
+                let order = turn(n, round);
+                let mut sorted = order.clone();
+                sorted.sort_unstable();
+                assert!(sorted.into_iter().eq(0..n), "{n} targets, round {round}: {order:?}");
+                for (place, first) in order.iter().enumerate() {
+                    for second in &order[place + 1..] {
+                        before[*first][*second] += 1;
+                        before[*second][*first] -= 1;
+                    }
+                    if let Some(second) = order.get(place + 1) {
+                        next[*first][*second] += 1;
+                    }
+                }
+                let is_even = !round.is_multiple_of(2);
+                let is_balanced = before.iter().flatten().all(|count| *count == 0);
+                assert!(!is_even || is_balanced, "{n} targets, round {round}");
+            }
+            let follows = (0..n).flat_map(|a| (0..n).filter(move |b| *b != a).map(move |b| (a, b)));
+            assert!(n == 2 || follows.into_iter().all(|(a, b)| next[a][b] == 2), "{n}: {next:?}");
+        }
     }
 
     #[test]

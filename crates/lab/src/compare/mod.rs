@@ -226,6 +226,18 @@ impl Pairing {
     }
 }
 
+/// The primary quantities that two sides have in common: name, label and unit.
+pub(crate) fn primary_quantities(a: &Side, b: &Side) -> Vec<(String, String, Unit)> {
+    let Pairing { pairs, .. } = Pairing::new(a, b, None);
+    let primary = pairs.into_iter().filter(|pair| pair.primary);
+    primary.map(|pair| (pair.name, pair.label, pair.unit)).collect()
+}
+
+/// The geometric mean of a quantity in runs.
+pub(crate) fn value_of(runs: &[Run], name: &str) -> Option<f64> {
+    mean(&quantities_named(runs, name))
+}
+
 fn is_rate(unit: Unit) -> bool {
     matches!(unit, Unit::BytesPerSecond | Unit::Iops)
 }

@@ -24,8 +24,9 @@ pub use self::plan::PlannedItem;
 pub use self::progress::{Item, Next, Progress};
 
 /// Names and texts of the bundled protocols.
-const BUNDLED: [(&str, &str); 2] = [
+const BUNDLED: [(&str, &str); 3] = [
     ("board-against-board", include_str!("../../../../protocols/board-against-board.toml")),
+    ("iocost", include_str!("../../../../protocols/iocost.toml")),
     ("state-bars", include_str!("../../../../protocols/state-bars.toml")),
 ];
 

@@ -93,10 +93,11 @@ Examples:
   ssdyno compare --by title 3-8             groups by a condition
   ssdyno compare last pub:003/m225-fresh    with a published record: ssdyno runs --published
   ssdyno compare last sim:sd-class2         with a virtual drive that does the same
-  ssdyno compare -m quick /mnt/a /mnt/b     two targets, in turns until the result is clear")]
+  ssdyno compare -m quick /mnt/a /mnt/b     two targets, in turns until the result is clear
+  ssdyno compare -m quick /dev/sd[b-m]      up to 32, in turns and at the same time")]
 pub struct CompareArgs {
     /// Groups of runs, the first is A: `12`, `3,4`, `7-9`, an id, `last`, `pub:003/m225-fresh`,
-    /// `sim:NAME`, which repeats the work of A; with -m two targets
+    /// `sim:NAME`, which repeats the work of A; with -m targets
     #[arg(required = true, value_name = "RUNS", add = complete::runs())]
     pub runs: Vec<String>,
     #[command(flatten)]
@@ -133,7 +134,7 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring in turns")]
 pub struct LiveArgs {
-    /// Measure two targets in turns with this method: AB, BA, AB ...
+    /// Measure targets in turns with this method: AB, BA, AB ...; more than two also at the same time
     #[arg(long, short, value_name = "METHOD", conflicts_with_all = ["by", "all"])]
     #[arg(add = complete::methods())]
     pub method: Option<String>,

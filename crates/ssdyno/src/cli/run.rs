@@ -19,7 +19,8 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "METHOD", default_value = "quick", value_delimiter = ',')]
     #[arg(add = complete::methods())]
     pub method: Vec<String>,
-    /// Run the steps of this file, or of a bundled protocol: board-against-board, state-bars
+    /// Run the steps of this file, or of a bundled protocol: board-against-board, iocost,
+    /// state-bars
     #[arg(long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["method", "time", "replicates", "html", "verbose"])]
     pub protocol: Option<String>,
@@ -29,6 +30,10 @@ pub struct RunArgs {
     /// Approximate duration: 30s, 5m
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub time: Option<Duration>,
+    /// Measure each target alone, then all of them at the same time: what the host costs, and which
+    /// drive differs
+    #[arg(long, conflicts_with_all = ["protocol", "events", "verbose", "prom"])]
+    pub together: bool,
     /// Replicates of each workload; intervals need at least two
     #[arg(long, value_name = "N")]
     pub replicates: Option<u32>,
@@ -151,6 +156,7 @@ Examples:
   ssdyno run /dev/sdb                       a whole drive, reads only
   ssdyno run /dev/sdb --destroy=S6Z1NJ0W    also writes: everything on it is lost
   ssdyno run /mnt/a /mnt/b -m quick,sustain two drives in turns, two methods
+  ssdyno run /dev/sd[b-m] --together        each drive alone, then all at the same time
   ssdyno run . -m command -- make -j4       a program: its time and its I/O
   ssdyno run . --protocol board-against-board  steps and questions from a file
   ssdyno run . --json | jq .metrics         for programs

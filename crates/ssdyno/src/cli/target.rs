@@ -194,6 +194,7 @@ impl MeasureArgs {
             command: super::typed(),
             part_of: None,
             labels: self.labels.labels(),
+            together: None,
         }
     }
 }

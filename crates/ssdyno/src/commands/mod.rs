@@ -28,5 +28,6 @@ pub mod replicate;
 pub mod run;
 pub mod runs;
 mod session;
+pub mod together;
 pub mod web;
 mod words;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use lab::{Options, Work, work};
 
-use super::{protocol, session};
+use super::{protocol, session, together};
 use crate::cli::RunArgs;
 use crate::failure::{CHECK_FAILED, Failure, Result, USAGE};
 use crate::present;
@@ -20,6 +20,9 @@ pub fn run(args: &RunArgs) -> Result {
         return protocol::run(file, args);
     }
     let options = work::options(&args.method, &args.own.typed, Options::from(args))?;
+    if args.together {
+        return together::run(args, &options);
+    }
     let works = args.method.iter().map(|name| Ok(Work::method(name, &options)?));
     let works = works.collect::<Result<Vec<_>>>()?;
     let (mut is_first, mut result) = (true, ExitCode::SUCCESS);
@@ -42,6 +45,9 @@ pub fn run(args: &RunArgs) -> Result {
 
 /// Refuses options for a single run or a single drive if there are several.
 fn check_several(args: &RunArgs) -> Result<()> {
+    if args.together {
+        return Ok(());
+    }
     if args.targets.len() > 1 && args.measure.destroy.is_some() {
         let failure = Failure::new(USAGE, "--destroy is for one drive, not several");
         return Err(failure.advise("one `ssdyno run` for each drive"));

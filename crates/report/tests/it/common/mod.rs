@@ -443,7 +443,15 @@ pub fn answered() -> Run {
 }
 
 fn maker(metric: String, unit: Unit, value: f64) -> Peer {
-    Peer { metric, whose: "its maker".into(), unit, value, highest: None, differs: Vec::new() }
+    Peer {
+        metric,
+        whose: "its maker".into(),
+        unit,
+        value,
+        highest: None,
+        percentile: None,
+        differs: Vec::new(),
+    }
 }
 
 /// A run killed before it measured anything.

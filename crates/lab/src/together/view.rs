@@ -1,0 +1,200 @@
+//! Several drives as they are shown: the sentence, and the types of `report` filled.
+
+use record::capitalised;
+use report::together::{DeviationRow, QuantityRow, SetTable};
+
+use super::conclude::{DriveSet, Loss, SetQuantity};
+
+/// The conclusion: what the host costs, then which drive differs.
+pub(super) fn sentence(set: &DriveSet) -> String {
+    if set.quantities.is_empty() {
+        return "These drives have no figure in common.".into();
+    }
+    [cost(set), Some(difference(set))].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What is lost at the same time; `None` if they were not measured so.
+fn cost(set: &DriveSet) -> Option<String> {
+    let count = set.drives.len();
+    let with = |loss: Loss| set.quantities.iter().filter(move |q| q.loss == loss);
+    let share = |quantity: &&SetQuantity| quantity.share().unwrap_or(1.0);
+    let worst = |loss| with(loss).min_by(|a, b| share(a).total_cmp(&share(b)));
+    if let Some(quantity) = worst(Loss::Host) {
+        let [alone, together] = quantity.sums?;
+        let [alone, together] = [alone, together].map(|sum| report::quantity(quantity.unit, sum));
+        return Some(format!(
+            "HOST CEILING: together, the {count} drives reach {together} of {}, {} of the {alone} \
+             that they add up to alone; what they share is the limit{}.",
+            quantity.label,
+            percent(share(&quantity)),
+            more(with(Loss::Host).count()),
+        ));
+    }
+    if let Some(quantity) = worst(Loss::Drives) {
+        return Some(format!(
+            "Together, the {count} drives keep {} of {}, but a drive alone again is as slow: the \
+             drives have changed, the host is not the limit{}.",
+            percent(share(&quantity)),
+            quantity.label,
+            more(with(Loss::Drives).count()),
+        ));
+    }
+    if let Some(quantity) = worst(Loss::OneDrive) {
+        let drive = &set.drives[quantity.slowest()?];
+        return Some(format!(
+            "Beside the others, only {} is slower, at {}{}; the others keep their rates.",
+            name(&drive.target),
+            quantity.label,
+            more(with(Loss::OneDrive).count()),
+        ));
+    }
+    let widest = with(Loss::None).map(|q| q.loss_threshold).fold(0.0, f64::max);
+    (widest > 0.0).then(|| {
+        format!(
+            "Together, the {count} drives are as fast as alone: no loss above {}.",
+            percent(widest)
+        )
+    })
+}
+
+/// Which drive differs, or how small a difference would have been found.
+fn difference(set: &DriveSet) -> String {
+    let count = set.drives.len();
+    if !set.can_tell_outliers() {
+        return format!("With {count} drives, nothing tells which of them is the odd one.");
+    }
+    let outliers = set.quantities.iter().flat_map(|quantity| {
+        quantity.outliers.iter().map(move |outlier| (outlier.drive, outlier.ratio, quantity))
+    });
+    let mut outliers: Vec<_> = outliers.collect();
+    outliers.sort_by_key(|(drive, _, _)| *drive);
+    let drives: Vec<_> = outliers.chunk_by(|a, b| a.0 == b.0).collect();
+    if drives.is_empty() {
+        return match set.quantities.iter().filter_map(|q| q.outlier_threshold).reduce(f64::min) {
+            Some(least) => format!(
+                "No drive stands out; one that differs by {} or more would.",
+                percent(least)
+            ),
+            None => "Which drive differs is not known: a value is missing.".into(),
+        };
+    }
+    let sentences = drives.into_iter().filter_map(|own| {
+        let far = |ratio: f64| libm::log(ratio).abs();
+        let (drive, ratio, quantity) = own.iter().max_by(|a, b| far(a.1).total_cmp(&far(b.1)))?;
+        Some(format!(
+            "{} stands out: {} {} than the others at {}{}.",
+            capitalised(&name(&set.drives[*drive].target)),
+            percent((ratio - 1.0).abs()),
+            direction(quantity, *ratio),
+            quantity.label,
+            more(own.len()),
+        ))
+    });
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+fn direction(quantity: &SetQuantity, ratio: f64) -> &'static str {
+    let is_rate = matches!(quantity.unit, record::Unit::BytesPerSecond | record::Unit::Iops);
+    match (is_rate, ratio < 1.0) {
+        (true, true) => "slower",
+        (true, false) => "faster",
+        (false, true) => "lower",
+        (false, false) => "higher",
+    }
+}
+
+/// `, and at 3 more figures`, if there are more than one.
+fn more(figures: usize) -> String {
+    match figures {
+        0 | 1 => String::new(),
+        2 => ", and at one more figure".into(),
+        n => format!(", and at {} more figures", n - 1),
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 9.95 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
+}
+
+fn name(target: &str) -> String {
+    emit::plain(target).to_string()
+}
+
+/// The set for display.
+pub fn view(set: &DriveSet) -> SetTable {
+    SetTable {
+        sentence: set.sentence.clone(),
+        is_limited: set.verdict.is_some(),
+        method: set.method.clone(),
+        quantities: set.quantities.iter().map(quantity_row).collect(),
+        drives: (0..set.drives.len()).map(|drive| deviation_row(set, drive)).collect(),
+        caveat: caveat(set),
+    }
+}
+
+fn caveat(set: &DriveSet) -> String {
+    let mut notes = Vec::new();
+    if set.quantities.iter().all(|quantity| quantity.sums.is_none()) {
+        notes.push("measured one after the other only".to_string());
+    }
+    if set.can_tell_outliers() {
+        notes.push(format!(
+            "among equal drives, one would stand out in {} of 100 such sets at most",
+            100.0 * set.false_alarms
+        ));
+    }
+    notes.join("; ")
+}
+
+fn quantity_row(quantity: &SetQuantity) -> QuantityRow {
+    let values: Vec<f64> = quantity.alone.iter().flatten().copied().collect();
+    let shown = |value: f64| report::quantity(quantity.unit, value);
+    let lowest = values.iter().copied().reduce(f64::min).map(shown).unwrap_or_default();
+    let highest = values.iter().copied().reduce(f64::max).map(shown).unwrap_or_default();
+    let loss = match quantity.loss {
+        Loss::Unknown => "",
+        Loss::None => "no loss",
+        Loss::Host => "HOST CEILING",
+        Loss::OneDrive => "one drive",
+        Loss::Drives => "drives changed",
+    };
+    QuantityRow {
+        name: quantity.label.clone(),
+        lowest,
+        highest,
+        sums: quantity.sums.map(|sums| sums.map(shown)),
+        share: quantity.share(),
+        loss: loss.into(),
+    }
+}
+
+fn deviation_row(set: &DriveSet, drive: usize) -> DeviationRow {
+    let own = &set.drives[drive];
+    let model = own.model.as_deref().filter(|model| !model.is_empty());
+    let words = [Some(own.target.as_str()), model].into_iter().flatten();
+    let runs: Vec<String> = own.numbers.iter().map(i64::to_string).collect();
+    DeviationRow {
+        name: words.map(|word| emit::plain(word).to_string()).collect::<Vec<_>>().join("  "),
+        runs: runs.join(", "),
+        deviations: set.quantities.iter().map(|q| q.deviation(drive)).collect(),
+        stands_out: set
+            .quantities
+            .iter()
+            .map(|q| q.outliers.iter().any(|outlier| outlier.drive == drive))
+            .collect(),
+    }
+}
+
+impl SetQuantity {
+    /// The deviation of a drive's value alone from the geometric mean of the others, as a fraction.
+    fn deviation(&self, drive: usize) -> Option<f64> {
+        let own = self.alone[drive].filter(|value| *value > 0.0)?;
+        let others = self.alone.iter().enumerate().filter(|(other, _)| *other != drive);
+        let others: Vec<f64> =
+            others.filter_map(|(_, value)| value.filter(|value| *value > 0.0)).collect();
+        let sum: f64 = others.iter().map(|value| libm::log(*value)).sum();
+        let mean = libm::exp(sum / others.len().max(1) as f64);
+        (!others.is_empty()).then_some(own / mean - 1.0)
+    }
+}
