@@ -6,7 +6,7 @@
 //! limit blames no drive.
 
 use analysis::{DRIVES_MIN, EQUIVALENT_WITHIN, FALSE_ALARMS, outliers};
-use record::{MetricKey, Run, Unit, VerdictKind};
+use record::{HistoryKey, MetricKey, Run, TargetKind, Unit, VerdictKind};
 use serde::Serialize;
 
 use super::SetRuns;
@@ -32,6 +32,8 @@ pub struct DriveSet {
     pub drives: Vec<SetDrive>,
     /// The primary quantities of the method.
     pub quantities: Vec<SetQuantity>,
+    /// Whether some of the targets are on one drive, which is then a part of what they share.
+    pub on_one_drive: bool,
     /// Probability of any outlier among equal drives.
     pub false_alarms: f64,
 }
@@ -167,6 +169,7 @@ impl DriveSet {
             method: first.map(|run| run.method.clone()).unwrap_or_default(),
             drives,
             quantities,
+            on_one_drive: on_one_drive(runs),
             false_alarms: FALSE_ALARMS,
         };
         set.sentence = super::view::sentence(&set);
@@ -177,6 +180,19 @@ impl DriveSet {
     pub fn can_tell_outliers(&self) -> bool {
         self.drives.len() >= DRIVES_MIN
     }
+}
+
+/// Whether two targets have the same drive. Virtual drives are as many as they are.
+fn on_one_drive(runs: &SetRuns) -> bool {
+    let firsts = runs.alone.iter().filter_map(|runs| runs.first());
+    let real = firsts.filter(|run| run.target.kind != TargetKind::Virtual);
+    let mut keys: Vec<HistoryKey> = real
+        .filter_map(|run| HistoryKey::new(&run.target, run.environment.machine_id.as_deref()))
+        .collect();
+    let count = keys.len();
+    keys.sort();
+    keys.dedup();
+    keys.len() < count
 }
 
 impl SetDrive {

@@ -10,11 +10,12 @@ mod conclude;
 mod rendezvous;
 mod view;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use record::{HistoryKey, Plan, Run, TargetKind};
+use record::{Plan, Run};
 
 pub use self::conclude::{DriveSet, SetDrive, SetOutlier, SetQuantity};
 use self::rendezvous::{InStep, Rendezvous};
@@ -90,16 +91,15 @@ impl Together<'_> {
             return Err(LabError::usage(text));
         }
         let work = Work::method(self.method, &self.options)?;
-        let (mut plans, mut drives) = (Vec::new(), Vec::new());
+        let (mut plans, mut places) = (Vec::new(), Vec::new());
         for request in &self.requests {
-            let planned = request.plan(&work)?;
-            let drive = Identity::new(&planned);
-            if drives.contains(&drive) {
+            let place = place(&request.target.spec);
+            if places.contains(&place) {
                 let text = format!("{} is given twice", request.target.spec);
-                return Err(LabError::usage(text).advise("each drive once"));
+                return Err(LabError::usage(text).advise("each target once"));
             }
-            drives.push(drive);
-            plans.push(planned.plan);
+            places.push(place);
+            plans.push(request.plan(&work)?.plan);
         }
         Ok(plans)
     }
@@ -248,21 +248,9 @@ fn joined(result: thread::Result<Result<Run>>) -> Result<Run> {
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// What makes two targets the same: the drive, or for a part of one its name, too.
-#[derive(PartialEq)]
-struct Identity {
-    spec: String,
-    drive: Option<HistoryKey>,
-}
-
-impl Identity {
-    fn new(planned: &PlannedRun<'_>) -> Identity {
-        let target = planned.target();
-        let is_device = target.kind == TargetKind::Device;
-        let drive = HistoryKey::new(target, None).filter(|_| is_device);
-        let spec = if drive.is_some() { String::new() } else { target.spec.clone() };
-        Identity { spec, drive }
-    }
+/// A target without links in its path. Targets of one drive are allowed, and said in the conclusion.
+fn place(spec: &str) -> PathBuf {
+    std::fs::canonicalize(spec).unwrap_or_else(|_| PathBuf::from(spec))
 }
 
 #[cfg(test)]

@@ -20,11 +20,16 @@ fn cost(set: &DriveSet) -> Option<String> {
     let share = |quantity: &&SetQuantity| quantity.share().unwrap_or(1.0);
     let worst = |loss| with(loss).min_by(|a, b| share(a).total_cmp(&share(b)));
     if let Some(quantity) = worst(Loss::Host) {
+        let shared = if set.on_one_drive {
+            "they are on one drive, and what they share is the limit"
+        } else {
+            "what they share is the limit"
+        };
         let [alone, together] = quantity.sums?;
         let [alone, together] = [alone, together].map(|sum| report::quantity(quantity.unit, sum));
         return Some(format!(
             "HOST CEILING: together, the {count} drives reach {together} of {}, {} of the {alone} \
-             that they add up to alone; what they share is the limit{}.",
+             that they add up to alone; {shared}{}.",
             quantity.label,
             percent(share(&quantity)),
             more(with(Loss::Host).count()),
