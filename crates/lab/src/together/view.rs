@@ -5,6 +5,9 @@ use report::together::{DeviationRow, QuantityRow, SetTable};
 
 use super::conclude::{DriveSet, Loss, SetQuantity};
 
+/// A threshold of outliers beyond this tells nothing.
+const TELLING: f64 = 0.5;
+
 /// The conclusion: what the host costs, then which drive differs.
 pub(super) fn sentence(set: &DriveSet) -> String {
     if set.quantities.is_empty() {
@@ -28,17 +31,17 @@ fn cost(set: &DriveSet) -> Option<String> {
         let [alone, together] = quantity.sums?;
         let [alone, together] = [alone, together].map(|sum| report::quantity(quantity.unit, sum));
         return Some(format!(
-            "HOST CEILING: together, the {count} drives reach {together} of {}, {} of the {alone} \
-             that they add up to alone; {shared}{}.",
+            "HOST CEILING: together, the {count} drives reach {together} of {}{}, {} of the {alone} \
+             that they add up to alone; {shared}.",
             quantity.label,
-            percent(share(&quantity)),
             more(with(Loss::Host).count()),
+            percent(share(&quantity)),
         ));
     }
     if let Some(quantity) = worst(Loss::Drives) {
         return Some(format!(
-            "Together, the {count} drives keep {} of {}, but a drive alone again is as slow: the \
-             drives have changed, the host is not the limit{}.",
+            "Together, the {count} drives keep {} of {}{}, but a drive alone again is as slow: the \
+             drives have changed, the host is not the limit.",
             percent(share(&quantity)),
             quantity.label,
             more(with(Loss::Drives).count()),
@@ -47,7 +50,7 @@ fn cost(set: &DriveSet) -> Option<String> {
     if let Some(quantity) = worst(Loss::OneDrive) {
         let drive = &set.drives[quantity.slowest()?];
         return Some(format!(
-            "Beside the others, only {} is slower, at {}{}; the others keep their rates.",
+            "Beside the others, only {} loses {}{}; the others keep their rates.",
             name(&drive.target),
             quantity.label,
             more(with(Loss::OneDrive).count()),
@@ -76,6 +79,9 @@ fn difference(set: &DriveSet) -> String {
     let drives: Vec<_> = outliers.chunk_by(|a, b| a.0 == b.0).collect();
     if drives.is_empty() {
         return match set.quantities.iter().filter_map(|q| q.outlier_threshold).reduce(f64::min) {
+            Some(least) if least > TELLING => {
+                "The drives differ too much among each other to tell an odd one.".into()
+            }
             Some(least) => format!(
                 "No drive stands out; one that differs by {} or more would.",
                 percent(least)
@@ -87,12 +93,12 @@ fn difference(set: &DriveSet) -> String {
         let far = |ratio: f64| libm::log(ratio).abs();
         let (drive, ratio, quantity) = own.iter().max_by(|a, b| far(a.1).total_cmp(&far(b.1)))?;
         Some(format!(
-            "{} stands out: {} {} than the others at {}{}.",
+            "{} stands out: its {}{} are {} {} than those of the others.",
             capitalised(&name(&set.drives[*drive].target)),
+            quantity.label.to_lowercase(),
+            more(own.len()),
             percent((ratio - 1.0).abs()),
             direction(quantity, *ratio),
-            quantity.label,
-            more(own.len()),
         ))
     });
     sentences.collect::<Vec<_>>().join(" ")
@@ -108,12 +114,12 @@ fn direction(quantity: &SetQuantity, ratio: f64) -> &'static str {
     }
 }
 
-/// `, and at 3 more figures`, if there are more than one.
+/// ` (and of 3 more figures)`, if there are more than one.
 fn more(figures: usize) -> String {
     match figures {
         0 | 1 => String::new(),
-        2 => ", and at one more figure".into(),
-        n => format!(", and at {} more figures", n - 1),
+        2 => " (and of one more figure)".into(),
+        n => format!(" (and of {} more figures)", n - 1),
     }
 }
 

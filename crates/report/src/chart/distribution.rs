@@ -56,10 +56,10 @@ impl Distribution {
         })
     }
 
-    /// The histogram; `None` for fewer than two different values.
+    /// The histogram; `None` for values that are all the same in print.
     pub fn figure(&self) -> Option<Markup> {
         let Quantiles { least, median, most, .. } = self.quantiles()?;
-        if most <= least {
+        if most <= least || shown(self.unit, least) == shown(self.unit, most) {
             return None;
         }
         let bins = self.bins(least, most);
@@ -115,6 +115,8 @@ mod tests {
         let distribution = |values: &[f64]| Distribution::new("reads", Unit::Iops, values.to_vec());
         assert_eq!(distribution(&[]).quantiles(), None);
         assert!(distribution(&[5.0, 5.0, f64::NAN]).figure().is_none());
+        // The axis would have one label many times.
+        assert!(distribution(&[500_000.0, 500_001.0]).figure().is_none());
         let hundred = distribution(&(0..=100).rev().map(f64::from).collect::<Vec<_>>());
         let quantiles = hundred.quantiles().expect("values");
         assert_eq!((quantiles.tenth, quantiles.median, quantiles.most), (10.0, 50.0, 100.0));

@@ -95,8 +95,8 @@ impl Drawn {
 
 /// The throughput of a run over time, from its latest series so far; `None` before the first interval.
 pub fn throughput(run: &Run) -> Option<Markup> {
-    let mut names: Vec<&str> = run.series.iter().map(|series| series.name.as_str()).collect();
-    names.dedup();
+    // In the order of their first rounds, so that a run in progress keeps its colours.
+    let mut names = crate::names::distinct(run.series.iter().map(|series| series.name.as_str()));
     // The latest, one colour each.
     let first = names.len().saturating_sub(COLOURS);
     names.drain(..first);

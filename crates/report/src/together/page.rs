@@ -36,22 +36,19 @@ fn sums(set: &SetTable) -> Markup {
     markup! {
         section {
             h2 { "What does the host cost when all drives work?" }
-            div.scroll tabindex="0" {
-                table {
-                    thead { tr {
-                        th {} th.number { "sum alone" } th.number { "together" } th.number { "kept" } th {}
-                    } }
-                    tbody {
-                        @for (row, [alone, together]) in rows {
-                            tr {
-                                th scope="row" { (row.name) }
-                                td.number { (alone) }
-                                td.number { (together) }
-                                td.number {
-                                    (share(row))
-                                    span.bar style={ "--share:" (format!("{:.1}%", 100.0 * row.share.unwrap_or(0.0).clamp(0.0, 1.0))) } {}
-                                }
-                                td { (row.loss) }
+            table {
+                thead { tr {
+                    th {} th.number { "sum alone" } th.number { "together" } th.number { "kept" }
+                } }
+                tbody {
+                    @for (row, [alone, together]) in rows {
+                        tr {
+                            th scope="row" { (row.name) " " small { (row.loss) } }
+                            td.number { (alone) }
+                            td.number { (together) }
+                            td.number {
+                                (share(row))
+                                span.bar style={ "--share:" (format!("{:.1}%", 100.0 * row.share.unwrap_or(0.0).clamp(0.0, 1.0))) } {}
                             }
                         }
                     }

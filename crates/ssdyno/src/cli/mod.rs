@@ -90,7 +90,7 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show one record: as text, or --html, --json, --markdown, --csv
     Show(ShowArgs),
-    /// Compare runs; with -m, two targets measured in turns
+    /// Compare runs; with -m, targets measured in turns
     Compare(CompareArgs),
     /// Show the records in a browser, and start runs there
     Web(WebArgs),

@@ -4,7 +4,6 @@ use maud::{Markup, html};
 use report::Distribution;
 use store::{RunSummary, StoredDrive};
 
-use super::text;
 use crate::figures::{self, FigureGroup};
 use crate::frame::{Venue, forms};
 use crate::names;
@@ -31,7 +30,12 @@ pub fn page(venue: &Venue, model: &str, drives: &[&StoredDrive], runs: &[RunSumm
             ul {
                 @for drive in drives {
                     li {
-                        a href=(names::html(&names::drive(&drive.key))) { (text(drive.serial.as_deref())) }
+                        a href=(names::html(&names::drive(&drive.key))) {
+                            @match drive.serial.as_deref() {
+                                Some(serial) => (emit::plain(serial)),
+                                None => { "the drive of run " (drive.latest) }
+                            }
+                        }
                         ", " (drive.runs) @if drive.runs == 1 { " record" } @else { " records" }
                     }
                 }
