@@ -76,22 +76,22 @@ struct Test {
 impl Test {
     fn new(logs: &[f64], level: f64) -> Test {
         let mut rest: Vec<usize> = (0..logs.len()).collect();
-        let mut removed = Vec::new();
+        let mut candidates = Vec::new();
         let mut count = 0;
         let level = level / removable(logs.len()) as f64;
         for _ in 0..removable(logs.len()) {
-            let step = Step::new(logs, &rest, level);
+            let step = Removal::new(logs, &rest, level);
             rest.retain(|drive| *drive != step.drive);
-            removed.push(step.drive);
+            candidates.push(step.drive);
             if step.is_extreme {
-                count = removed.len();
+                count = candidates.len();
             }
         }
-        rest.extend(removed.drain(count..));
+        rest.extend(candidates.drain(count..));
         let values: Vec<f64> = rest.iter().map(|drive| logs[*drive]).collect();
         let center = mean(&values);
         let margin = libm::log1p(EQUIVALENT_WITHIN);
-        let deviating = removed.into_iter().map(|drive| (drive, logs[drive] - center));
+        let deviating = candidates.into_iter().map(|drive| (drive, logs[drive] - center));
         let outliers = deviating.filter(|(_, deviation)| deviation.abs() > margin);
         Test {
             outliers: outliers.map(|(drive, deviation)| (drive, libm::exp(deviation))).collect(),
@@ -107,23 +107,23 @@ fn removable(drives: usize) -> usize {
 }
 
 /// The most deviant of the remaining drives.
-struct Step {
+struct Removal {
     drive: usize,
     is_extreme: bool,
 }
 
-impl Step {
-    fn new(logs: &[f64], rest: &[usize], level: f64) -> Step {
+impl Removal {
+    fn new(logs: &[f64], rest: &[usize], level: f64) -> Removal {
         assert!(rest.len() >= 3, "one of two drives is never the odd one");
         let values: Vec<f64> = rest.iter().map(|drive| logs[*drive]).collect();
         let center = mean(&values);
         let deviation = |drive: &usize| (logs[*drive] - center).abs();
         let furthest = rest.iter().copied().max_by(|a, b| deviation(a).total_cmp(&deviation(b)));
         let drive = furthest.unwrap_or_default();
-        let others: Vec<f64> =
+        let remaining: Vec<f64> =
             rest.iter().filter(|other| **other != drive).map(|other| logs[*other]).collect();
-        let is_extreme = (logs[drive] - mean(&others)).abs() > reach(&others, level);
-        Step { drive, is_extreme }
+        let is_extreme = (logs[drive] - mean(&remaining)).abs() > reach(&remaining, level);
+        Removal { drive, is_extreme }
     }
 }
 

@@ -7,9 +7,9 @@ use record::{Covers, HistoryKey, Metric, Run, TargetKind, Unit};
 use rules::Neighbour;
 use store::Store;
 
+use crate::beside;
 use crate::compare::is_alike;
 use crate::spread;
-use crate::together;
 
 /// Maximum number of earlier runs inspected.
 const RUNS_MAX: u32 = 30;
@@ -63,7 +63,7 @@ pub(crate) fn neighbours(store: &Store, number: i64, run: &Run) -> Vec<Neighbour
     let runs = runs.unwrap_or_default();
     let neighbours =
         runs.iter().filter(|o| port(o) == Some(own_port) && o.protocol == run.protocol);
-    let neighbours = neighbours.filter(|other| together::drives(other).is_none());
+    let neighbours = neighbours.filter(|other| beside::drives(other).is_none());
     neighbours
         .filter_map(|other| {
             let model = other.target.drive.as_ref()?.model.as_deref()?;

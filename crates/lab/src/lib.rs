@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 pub mod compare;
 pub mod drives;
 mod error;

@@ -10,8 +10,8 @@ use record::{FindingKind, Metric, OriginKind, Run, State, TargetKind, Unit, Verd
 use script::MethodInfo;
 use serde_json::{Value, json};
 
+use crate::beside;
 use crate::error::{LabError, Result};
-use crate::together;
 use crate::work;
 
 /// Name and version of the schema of public records.
@@ -42,7 +42,7 @@ pub fn public(run: &Run) -> Result<Value> {
     if !run.complete {
         return refuse("it was cut short");
     }
-    if together::drives(run).is_some() {
+    if beside::drives(run).is_some() {
         return refuse("other drives were measured at the same time");
     }
     if !matches!(run.target.kind, TargetKind::Directory | TargetKind::File | TargetKind::Device) {

@@ -13,6 +13,7 @@ use rig::TargetInfo;
 use script::{Outcome, Session};
 use workload::{Mix, Pattern, Region, Workload};
 
+use crate::beside::TOGETHER;
 use crate::error::Result;
 use crate::forecast;
 use crate::peers;
@@ -21,7 +22,6 @@ use crate::recording::{Recording, Shared, Test};
 use crate::request::Request;
 use crate::simulation;
 use crate::target::Stand;
-use crate::together::TOGETHER;
 use crate::virtual_drive;
 use crate::watcher::{Recorded, Watcher};
 use crate::work::Work;

@@ -8,7 +8,7 @@ use record::{MetricKey, Order, Run, Target, TargetKind, VerdictKind};
 use serde_json::Value;
 use workload::OpKind;
 
-use crate::together;
+use crate::beside;
 
 /// Standard deviation between runs, as a fraction, for virtual drives, SSDs in a machine, cards and
 /// sticks, and disks of virtual machines. The last was measured over 50 sessions. The others are
@@ -85,8 +85,8 @@ pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
         let (machine, target) = (&run.environment, &run.target);
         let system = target.filesystem.as_ref().map(|system| system.kind.clone());
         let (id, backend) = (machine.machine_id.clone(), machine.backend.clone());
-        let beside = together::drives(run).map(String::from);
-        let way = (run.method.clone(), run.protocol, id, backend, target.direct, beside);
+        let company = beside::drives(run).map(String::from);
+        let way = (run.method.clone(), run.protocol, id, backend, target.direct, company);
         (way, target.kind, system, run.state_before, constraints(run))
     };
     let [size, size_other] =

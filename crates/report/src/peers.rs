@@ -68,8 +68,8 @@ fn among_many(answer: &Answer, peers: &[&Peer]) -> Option<String> {
     let places = peers.iter().filter_map(|peer| {
         let tile = answer.tiles.iter().find(|tile| tile.metric == peer.metric)?;
         let percent = 100.0 * peer.percentile?;
-        let theirs = of_theirs(tile, peer);
-        Some(format!("{theirs}, faster than {percent:.0}% of them"))
+        let figures = of_theirs(tile, peer);
+        Some(format!("{figures}, faster than {percent:.0}% of them"))
     });
     let places: Vec<String> = places.collect();
     (!places.is_empty()).then(|| places.join("; "))

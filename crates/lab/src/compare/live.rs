@@ -17,11 +17,11 @@ use super::{
     quantity_named, sentence,
 };
 use crate::Options;
+use crate::beside::DRIVES_MAX;
 use crate::error::{LabError, Result};
 use crate::request::Request;
 use crate::session::PlannedRun;
 use crate::spread;
-use crate::together::DRIVES_MAX;
 use crate::watcher::Watcher;
 use crate::work::Work;
 
@@ -192,8 +192,8 @@ impl LiveComparison<'_> {
 
     /// The looks at each target but the first. All their metrics are one family.
     fn look(&self, sides: &[Side]) -> Vec<Looks> {
-        let Some((a, others)) = sides.split_first() else { return Vec::new() };
-        let pairings = others.iter().map(|b| {
+        let Some((a, candidates)) = sides.split_first() else { return Vec::new() };
+        let pairings = candidates.iter().map(|b| {
             let Pairing { pairs, .. } = Pairing::new(a, b, self.metric);
             let primary = (0..pairs.len()).filter(|place| pairs[*place].primary);
             let primary: Vec<usize> = primary.collect();

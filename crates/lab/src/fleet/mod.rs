@@ -201,9 +201,9 @@ fn expectation(
     firmware: &str,
     left_out: Option<usize>,
 ) -> Option<Expectation> {
-    let others = uploads.iter().enumerate().filter(|(i, _)| Some(*i) != left_out);
+    let rows = uploads.iter().enumerate().filter(|(i, _)| Some(*i) != left_out);
     let of_model: Vec<&Upload> =
-        others.map(|(_, upload)| upload).filter(|upload| upload.model == model).collect();
+        rows.map(|(_, upload)| upload).filter(|upload| upload.model == model).collect();
     let is_same_firmware = of_model.iter().any(|upload| upload.firmware == firmware);
     let peers = of_model.iter().filter(|u| !is_same_firmware || u.firmware == firmware);
     let logs: Vec<f64> = peers.map(|upload| upload.logs[figure]).collect();
@@ -224,8 +224,8 @@ fn expectation(
 /// The distance of each upload from the median of the others with its model and firmware, except for
 /// those of a model.
 fn distances(uploads: &[Upload], figure: usize, without: &str) -> Vec<f64> {
-    let others = uploads.iter().enumerate().filter(|(_, upload)| upload.model != without);
-    let distances = others.filter_map(|(i, upload)| {
+    let rows = uploads.iter().enumerate().filter(|(_, upload)| upload.model != without);
+    let distances = rows.filter_map(|(i, upload)| {
         let peers = uploads.iter().enumerate();
         let peers = peers.filter(|(j, p)| *j != i && p.is_of(&upload.model, &upload.firmware));
         let center = median(peers.map(|(_, peer)| peer.logs[figure]).collect())?;

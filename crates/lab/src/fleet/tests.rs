@@ -1,3 +1,5 @@
+//! The uploads: what is compared, and how well the stated range covers those that are left out.
+
 use record::{Better, DriveIdentity, Metric, MetricKey, Stamp};
 use rig::TargetInfo;
 

@@ -5,7 +5,7 @@
 //! it. Else the drives themselves have changed. An outlier is judged by the runs alone, so a shared
 //! limit blames no drive.
 
-use analysis::{DRIVES_MIN, EQUIVALENT_WITHIN, FALSE_ALARMS, outliers};
+use analysis::{DRIVES_MIN, EQUIVALENT_WITHIN, FALSE_ALARMS, Outliers, outliers};
 use record::{HistoryKey, MetricKey, Run, TargetKind, Unit, VerdictKind};
 use serde::Serialize;
 
@@ -156,13 +156,13 @@ pub(super) fn most_slowed(runs: &SetRuns) -> Option<usize> {
 }
 
 impl DriveSet {
-    /// Concludes from the runs of drives.
-    pub fn new(runs: &SetRuns) -> DriveSet {
+    /// Concludes from the runs of drives, but for the sentence.
+    pub(super) fn new(runs: &SetRuns) -> DriveSet {
         let quantities = quantities(runs);
         let is_limited = quantities.iter().any(|quantity| quantity.loss == Loss::Host);
         let drives: Vec<SetDrive> = (0..runs.alone.len()).map(|i| SetDrive::new(runs, i)).collect();
         let first = runs.alone.iter().flatten().next();
-        let mut set = DriveSet {
+        DriveSet {
             schema: "ssdyno.together/1",
             sentence: String::new(),
             verdict: is_limited.then_some(VerdictKind::HostCeiling),
@@ -171,9 +171,7 @@ impl DriveSet {
             quantities,
             on_one_drive: on_one_drive(runs),
             false_alarms: FALSE_ALARMS,
-        };
-        set.sentence = super::view::sentence(&set);
-        set
+        }
     }
 
     /// Whether there are enough drives to tell the odd one.
@@ -199,10 +197,10 @@ impl SetDrive {
     fn new(runs: &SetRuns, drive: usize) -> SetDrive {
         let alone = &runs.alone[drive];
         let together = runs.together.get(drive).and_then(Option::as_ref);
-        let again = runs.again.as_ref().filter(|(index, _)| *index == drive);
+        let repeat = runs.again.as_ref().filter(|(index, _)| *index == drive);
         let first = alone.first().or(together);
         let identity = first.and_then(|run| run.target.drive.as_ref());
-        let own_runs = alone.iter().chain(together).chain(again.map(|(_, run)| run));
+        let own_runs = alone.iter().chain(together).chain(repeat.map(|(_, run)| run));
         SetDrive {
             target: first.map(|run| run.target.spec.clone()).unwrap_or_default(),
             model: identity.and_then(|identity| identity.model.clone()),
@@ -224,13 +222,14 @@ fn quantities(runs: &SetRuns) -> Vec<SetQuantity> {
         .map(|(name, label, unit)| SetQuantity::new(runs, name, label, unit))
         .collect();
     let family: Vec<Vec<Option<f64>>> = quantities.iter().map(|q| q.alone.clone()).collect();
-    let judged = outliers(&family);
-    for (quantity, threshold) in quantities.iter_mut().zip(judged.thresholds) {
+    let Outliers { outliers, thresholds } = outliers(&family);
+    for (quantity, threshold) in quantities.iter_mut().zip(thresholds) {
         quantity.outlier_threshold = threshold;
     }
-    for outlier in judged.outliers {
-        let outliers = &mut quantities[outlier.quantity].outliers;
-        outliers.push(SetOutlier { drive: outlier.drive, ratio: outlier.ratio });
+    for outlier in outliers {
+        quantities[outlier.quantity]
+            .outliers
+            .push(SetOutlier { drive: outlier.drive, ratio: outlier.ratio });
     }
     quantities
 }
@@ -241,8 +240,8 @@ impl SetQuantity {
         let together: Vec<Option<f64>> = (0..alone.len())
             .map(|drive| value_of(runs.together.get(drive)?.as_slice(), &name))
             .collect();
-        let again = runs.again.as_ref();
-        let again = again.and_then(|(_, run)| value_of(std::slice::from_ref(run), &name));
+        let repeat = runs.again.as_ref();
+        let repeat = repeat.and_then(|(_, run)| value_of(std::slice::from_ref(run), &name));
         let mut quantity = SetQuantity {
             name,
             label,
@@ -252,7 +251,7 @@ impl SetQuantity {
             sums: None,
             loss_threshold: EQUIVALENT_WITHIN,
             loss: Loss::Unknown,
-            again,
+            again: repeat,
             outliers: Vec::new(),
             outlier_threshold: None,
         };
@@ -293,11 +292,11 @@ impl SetQuantity {
     /// Whether the drive measured alone again is nearer to its rate beside the others than to its
     /// first.
     fn stays_slow(&self, runs: &SetRuns) -> bool {
-        let Some((drive, again)) = runs.again.as_ref().map(|(drive, _)| *drive).zip(self.again)
+        let Some((drive, repeat)) = runs.again.as_ref().map(|(drive, _)| *drive).zip(self.again)
         else {
             return false;
         };
         let values = self.alone[drive].zip(self.together[drive]);
-        values.is_some_and(|(alone, together)| again * again < alone * together)
+        values.is_some_and(|(alone, together)| repeat * repeat < alone * together)
     }
 }

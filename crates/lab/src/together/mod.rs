@@ -21,23 +21,12 @@ pub use self::conclude::{DriveSet, SetDrive, SetOutlier, SetQuantity};
 use self::rendezvous::{InStep, Rendezvous};
 pub use self::view::view;
 use crate::Options;
+pub use crate::beside::DRIVES_MAX;
 use crate::error::{ErrorKind, LabError, Result};
 use crate::request::Request;
 use crate::session::PlannedRun;
 use crate::watcher::Watcher;
 use crate::work::Work;
-
-/// Maximum number of drives: a process, a file and a few threads for each.
-pub const DRIVES_MAX: usize = 32;
-
-/// The option of a record with the number of drives that were measured at the same time.
-pub(crate) const TOGETHER: &str = "together";
-
-/// Number of drives that were measured at the same time as the drive of a record, and that one; `None`:
-/// it was alone.
-pub(crate) fn drives(run: &Run) -> Option<&str> {
-    run.options.as_ref()?.get(TOGETHER).map(String::as_str)
-}
 
 /// A measurement of several drives with one method.
 pub struct Together<'a> {
@@ -51,7 +40,7 @@ pub struct Together<'a> {
 
 /// Which runs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum SetPhase {
     /// One drive after the other.
     Alone,
     /// All at the same time.
@@ -63,7 +52,12 @@ pub enum Phase {
 /// Observes the runs.
 pub trait Audience {
     /// A run on the drive with this index begins.
-    fn begins(&mut self, drive: usize, phase: Phase, planned: &PlannedRun<'_>) -> Box<dyn Watcher>;
+    fn begins(
+        &mut self,
+        drive: usize,
+        phase: SetPhase,
+        planned: &PlannedRun<'_>,
+    ) -> Box<dyn Watcher>;
 
     /// The run, or the runs at the same time, have ended.
     fn ended(&mut self);
@@ -80,6 +74,12 @@ pub struct SetRuns {
     pub again: Option<(usize, Run)>,
     /// Why a run failed, if one did.
     pub failure: Option<LabError>,
+}
+
+/// Concludes from the runs of drives.
+pub fn conclude(runs: &SetRuns) -> DriveSet {
+    let set = DriveSet::new(runs);
+    DriveSet { sentence: view::sentence(&set), ..set }
 }
 
 impl Together<'_> {
@@ -115,7 +115,7 @@ impl Together<'_> {
         let mut runs =
             SetRuns { alone: vec![Vec::new(); self.requests.len()], ..SetRuns::default() };
         for drive in 0..self.requests.len() {
-            match self.alone(drive, Phase::Alone, interrupt, audience) {
+            match self.alone(drive, SetPhase::Alone, interrupt, audience) {
                 Ok(run) => runs.alone[drive].push(run),
                 Err(failure) => runs.failure = Some(failure),
             }
@@ -150,7 +150,7 @@ impl Together<'_> {
         }
         let suspect = conclude::most_slowed(runs);
         let Some(drive) = suspect.filter(|_| !interrupt.load(Ordering::Relaxed)) else { return };
-        match self.alone(drive, Phase::Again, interrupt, audience) {
+        match self.alone(drive, SetPhase::Again, interrupt, audience) {
             Ok(run) => runs.again = Some((drive, run)),
             Err(failure) => drop(runs.failure.get_or_insert(failure)),
         }
@@ -159,7 +159,7 @@ impl Together<'_> {
     fn alone(
         &self,
         drive: usize,
-        phase: Phase,
+        phase: SetPhase,
         interrupt: &Arc<AtomicBool>,
         audience: &mut dyn Audience,
     ) -> Result<Run> {
@@ -191,7 +191,7 @@ impl Together<'_> {
                 thread::Builder::new().name(format!("drive {drive}")).spawn_scoped(
                     scope,
                     move || {
-                        let (request, options) = self.session(drive, Phase::Together);
+                        let (request, options) = self.session(drive, SetPhase::Together);
                         let work = Work::method(self.method, &options)?;
                         carry_out(request.plan(&work)?, watcher, interrupt)
                     },
@@ -215,19 +215,19 @@ impl Together<'_> {
         rendezvous: &Arc<Rendezvous>,
         audience: &mut dyn Audience,
     ) -> Result<Box<dyn Watcher>> {
-        let (request, options) = self.session(drive, Phase::Together);
+        let (request, options) = self.session(drive, SetPhase::Together);
         let work = Work::method(self.method, &options)?;
-        let watcher = audience.begins(drive, Phase::Together, &request.plan(&work)?);
+        let watcher = audience.begins(drive, SetPhase::Together, &request.plan(&work)?);
         Ok(Box::new(InStep::new(watcher, Arc::clone(rendezvous))))
     }
 
     /// The request and the options of a run: its own seed, and the number of drives beside it.
-    fn session(&self, drive: usize, phase: Phase) -> (Request, Options) {
+    fn session(&self, drive: usize, phase: SetPhase) -> (Request, Options) {
         let number = drive + self.requests.len() * phase as usize;
         let seed = self.options.seed.wrapping_add(number as u64);
         let mut request = self.requests[drive].clone();
         request.instrument.seed = seed;
-        request.together = (phase == Phase::Together).then_some(self.requests.len());
+        request.together = (phase == SetPhase::Together).then_some(self.requests.len());
         (request, Options { seed, ..self.options.clone() })
     }
 }

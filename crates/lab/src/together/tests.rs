@@ -1,6 +1,8 @@
+//! Sets of drives whose figures are given, and runs at the same time.
+
 use std::path::Path;
 
-use record::{DriveIdentity, Metric, Unit, VerdictKind};
+use record::{DriveIdentity, Metric, TargetKind, Unit, VerdictKind};
 use rig::TargetInfo;
 
 use super::conclude::{Loss, most_slowed};
@@ -63,7 +65,7 @@ fn a_shared_bus_is_the_hosts_and_blames_no_drive() {
         |d| [if d == 1 { 0.24 } else { 0.25 } * scatter(d), 0.4, scatter(d)],
     );
     assert_eq!(most_slowed(&runs), Some(1));
-    let set = DriveSet::new(&runs);
+    let set = conclude(&runs);
     assert_eq!(losses(&set), [Loss::Host, Loss::Host, Loss::None]);
     assert_eq!(set.verdict, Some(VerdictKind::HostCeiling));
     assert!(set.quantities.iter().all(|quantity| quantity.outliers.is_empty()));
@@ -79,17 +81,17 @@ fn a_shared_bus_is_the_hosts_and_blames_no_drive() {
 fn a_drive_that_stays_slow_alone_is_not_the_hosts() {
     let mut runs = set(4, |_| [1.0; 3], |_| [1.0, 0.3, 1.0]);
     runs.again = Some((0, run(0, [1.0, 0.35, 1.0])));
-    let changed = DriveSet::new(&runs);
+    let changed = conclude(&runs);
     assert_eq!(losses(&changed), [Loss::None, Loss::Drives, Loss::None]);
     assert_eq!(changed.verdict, None);
     runs.again = Some((0, run(0, [1.0, 0.9, 1.0])));
-    assert_eq!(losses(&DriveSet::new(&runs)), [Loss::None, Loss::Host, Loss::None]);
+    assert_eq!(losses(&conclude(&runs)), [Loss::None, Loss::Host, Loss::None]);
 }
 
 #[test]
 fn one_drive_that_loses_is_named() {
     let runs = set(6, |_| [1.0; 3], |d| [if d == 3 { 0.4 } else { 1.0 }, 1.0, 1.0]);
-    let set = DriveSet::new(&runs);
+    let set = conclude(&runs);
     assert_eq!(losses(&set), [Loss::OneDrive, Loss::None, Loss::None]);
     assert!(set.sentence.contains("only /dev/nvme3n1 loses"), "{}", set.sentence);
 }
@@ -99,12 +101,12 @@ fn an_outlier_is_named_with_its_figure() {
     let slow = |d: usize| {
         if d == 7 { [0.9 * scatter(d), scatter(d), scatter(d)] } else { [scatter(d); 3] }
     };
-    let set = DriveSet::new(&set(12, slow, slow));
+    let set = conclude(&set(12, slow, slow));
     let outliers: Vec<usize> =
         set.quantities.iter().flat_map(|q| q.outliers.iter().map(|o| o.drive)).collect();
     assert_eq!(outliers, [7]);
     assert!(set.sentence.contains("are 9.6% slower than those of the others."), "{}", set.sentence);
-    let few = DriveSet::new(&self::set(3, slow, slow));
+    let few = conclude(&self::set(3, slow, slow));
     assert!(
         few.sentence.ends_with("nothing tells which of them is the odd one."),
         "{}",
@@ -114,7 +116,7 @@ fn an_outlier_is_named_with_its_figure() {
 
 #[test]
 fn equal_drives_lose_nothing() {
-    let set = DriveSet::new(&set(2, |d| [scatter(d); 3], |d| [0.97 * scatter(d); 3]));
+    let set = conclude(&set(2, |d| [scatter(d); 3], |d| [0.97 * scatter(d); 3]));
     assert_eq!(losses(&set), [Loss::None; 3]);
     assert!(
         set.sentence.starts_with("Together, the 2 drives are as fast as alone"),
@@ -138,7 +140,7 @@ impl Watcher for Nobody {
 }
 
 impl Audience for Nobody {
-    fn begins(&mut self, _: usize, _: Phase, _: &PlannedRun<'_>) -> Box<dyn Watcher> {
+    fn begins(&mut self, _: usize, _: SetPhase, _: &PlannedRun<'_>) -> Box<dyn Watcher> {
         Box::new(Nobody)
     }
 
@@ -170,7 +172,7 @@ fn virtual_drives_are_measured_alone_and_no_target_twice() {
     let runs = set.run(&Arc::default(), &mut Nobody);
     assert_eq!((runs.alone.len(), runs.together.len(), runs.again.is_none()), (2, 0, true));
     assert!(runs.failure.is_none(), "{:?}", runs.failure);
-    assert!(runs.alone.iter().flatten().all(|run| drives(run).is_none()));
+    assert!(runs.alone.iter().flatten().all(|run| crate::beside::drives(run).is_none()));
 }
 
 /// Two directories of this machine, at the same time.
@@ -193,7 +195,7 @@ fn runs_at_the_same_time_are_records_of_their_own() {
     let runs: Vec<Run> = results.into_iter().map(|run| run.expect("measured")).collect();
     assert_eq!(runs.len(), 2);
     for run in &runs {
-        assert_eq!((drives(run), run.complete), (Some("2"), true));
+        assert_eq!((crate::beside::drives(run), run.complete), (Some("2"), true));
     }
     assert_ne!(runs[0].number, runs[1].number);
     assert!(crate::public(&runs[0]).is_err());

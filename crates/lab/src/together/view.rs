@@ -19,9 +19,9 @@ pub(super) fn sentence(set: &DriveSet) -> String {
 /// What is lost at the same time; `None` if they were not measured so.
 fn cost(set: &DriveSet) -> Option<String> {
     let count = set.drives.len();
-    let with = |loss: Loss| set.quantities.iter().filter(move |q| q.loss == loss);
+    let figures = |loss: Loss| set.quantities.iter().filter(move |q| q.loss == loss);
     let share = |quantity: &&SetQuantity| quantity.share().unwrap_or(1.0);
-    let worst = |loss| with(loss).min_by(|a, b| share(a).total_cmp(&share(b)));
+    let worst = |loss| figures(loss).min_by(|a, b| share(a).total_cmp(&share(b)));
     if let Some(quantity) = worst(Loss::Host) {
         let shared = if set.on_one_drive {
             "they are on one drive, and what they share is the limit"
@@ -34,7 +34,7 @@ fn cost(set: &DriveSet) -> Option<String> {
             "HOST CEILING: together, the {count} drives reach {together} of {}{}, {} of the {alone} \
              that they add up to alone; {shared}.",
             quantity.label,
-            more(with(Loss::Host).count()),
+            more(figures(Loss::Host).count()),
             percent(share(&quantity)),
         ));
     }
@@ -44,7 +44,7 @@ fn cost(set: &DriveSet) -> Option<String> {
              drives have changed, the host is not the limit.",
             percent(share(&quantity)),
             quantity.label,
-            more(with(Loss::Drives).count()),
+            more(figures(Loss::Drives).count()),
         ));
     }
     if let Some(quantity) = worst(Loss::OneDrive) {
@@ -53,10 +53,10 @@ fn cost(set: &DriveSet) -> Option<String> {
             "Beside the others, only {} loses {}{}; the others keep their rates.",
             name(&drive.target),
             quantity.label,
-            more(with(Loss::OneDrive).count()),
+            more(figures(Loss::OneDrive).count()),
         ));
     }
-    let widest = with(Loss::None).map(|q| q.loss_threshold).fold(0.0, f64::max);
+    let widest = figures(Loss::None).map(|q| q.loss_threshold).fold(0.0, f64::max);
     (widest > 0.0).then(|| {
         format!(
             "Together, the {count} drives are as fast as alone: no loss above {}.",
@@ -90,8 +90,9 @@ fn difference(set: &DriveSet) -> String {
         };
     }
     let sentences = drives.into_iter().filter_map(|own| {
-        let far = |ratio: f64| libm::log(ratio).abs();
-        let (drive, ratio, quantity) = own.iter().max_by(|a, b| far(a.1).total_cmp(&far(b.1)))?;
+        let distance = |ratio: f64| libm::log(ratio).abs();
+        let (drive, ratio, quantity) =
+            own.iter().max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))?;
         Some(format!(
             "{} stands out: its {}{} are {} {} than those of the others.",
             capitalised(&name(&set.drives[*drive].target)),
@@ -160,9 +161,9 @@ fn caveat(set: &DriveSet) -> String {
 
 fn quantity_row(quantity: &SetQuantity) -> QuantityRow {
     let values: Vec<f64> = quantity.alone.iter().flatten().copied().collect();
-    let shown = |value: f64| report::quantity(quantity.unit, value);
-    let lowest = values.iter().copied().reduce(f64::min).map(shown).unwrap_or_default();
-    let highest = values.iter().copied().reduce(f64::max).map(shown).unwrap_or_default();
+    let in_words = |value: f64| report::quantity(quantity.unit, value);
+    let lowest = values.iter().copied().reduce(f64::min).map(in_words).unwrap_or_default();
+    let highest = values.iter().copied().reduce(f64::max).map(in_words).unwrap_or_default();
     let loss = match quantity.loss {
         Loss::Unknown => "",
         Loss::None => "no loss",
@@ -174,17 +175,17 @@ fn quantity_row(quantity: &SetQuantity) -> QuantityRow {
         name: quantity.label.clone(),
         lowest,
         highest,
-        sums: quantity.sums.map(|sums| sums.map(shown)),
+        sums: quantity.sums.map(|sums| sums.map(in_words)),
         share: quantity.share(),
         loss: loss.into(),
     }
 }
 
 fn deviation_row(set: &DriveSet, drive: usize) -> DeviationRow {
-    let own = &set.drives[drive];
-    let model = own.model.as_deref().filter(|model| !model.is_empty());
-    let words = [Some(own.target.as_str()), model].into_iter().flatten();
-    let runs: Vec<String> = own.numbers.iter().map(i64::to_string).collect();
+    let identity = &set.drives[drive];
+    let model = identity.model.as_deref().filter(|model| !model.is_empty());
+    let words = [Some(identity.target.as_str()), model].into_iter().flatten();
+    let runs: Vec<String> = identity.numbers.iter().map(i64::to_string).collect();
     DeviationRow {
         name: words.map(|word| emit::plain(word).to_string()).collect::<Vec<_>>().join("  "),
         runs: runs.join(", "),
@@ -200,12 +201,12 @@ fn deviation_row(set: &DriveSet, drive: usize) -> DeviationRow {
 impl SetQuantity {
     /// The deviation of a drive's value alone from the geometric mean of the others, as a fraction.
     fn deviation(&self, drive: usize) -> Option<f64> {
-        let own = self.alone[drive].filter(|value| *value > 0.0)?;
-        let others = self.alone.iter().enumerate().filter(|(other, _)| *other != drive);
-        let others: Vec<f64> =
-            others.filter_map(|(_, value)| value.filter(|value| *value > 0.0)).collect();
-        let sum: f64 = others.iter().map(|value| libm::log(*value)).sum();
-        let mean = libm::exp(sum / others.len().max(1) as f64);
-        (!others.is_empty()).then_some(own / mean - 1.0)
+        let value = self.alone[drive].filter(|value| *value > 0.0)?;
+        let values = self.alone.iter().enumerate().filter(|(other, _)| *other != drive);
+        let values: Vec<f64> =
+            values.filter_map(|(_, value)| value.filter(|value| *value > 0.0)).collect();
+        let sum: f64 = values.iter().map(|value| libm::log(*value)).sum();
+        let mean = libm::exp(sum / values.len().max(1) as f64);
+        (!values.is_empty()).then_some(value / mean - 1.0)
     }
 }

@@ -1,3 +1,5 @@
+//! Both tables at several widths, with names of others.
+
 use super::*;
 use crate::style::Style;
 

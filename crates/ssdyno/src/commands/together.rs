@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressBar;
-use lab::together::{Audience, DriveSet, Phase, SetRuns, Together, view};
+use lab::together::{Audience, SetPhase, SetRuns, Together, conclude, view};
 use lab::{ErrorKind, Options, PlannedRun, Request, Watcher};
 use record::Plan;
 use report::together as set_report;
@@ -90,7 +90,7 @@ pub fn show(runs: &SetRuns, output: &OutputArgs) -> Result {
     if runs.alone.iter().any(Vec::is_empty) {
         return Ok(ExitCode::SUCCESS);
     }
-    let set = DriveSet::new(runs);
+    let set = conclude(runs);
     let table = view(&set);
     if let Some(path) = &output.html {
         let page = set_report::html(&table, env!("CARGO_PKG_VERSION"));
@@ -108,8 +108,8 @@ pub fn show(runs: &SetRuns, output: &OutputArgs) -> Result {
 fn announcement(set: &Together<'_>, plans: &[Plan]) -> String {
     let alone: f64 = plans.iter().map(|plan| plan.seconds).sum();
     let longest = plans.iter().map(|plan| plan.seconds).fold(0.0, f64::max);
-    let written = plans.iter().map(|plan| plan.write_bytes_max).max().unwrap_or(0);
-    let writes = match written {
+    let bytes_max = plans.iter().map(|plan| plan.write_bytes_max).max().unwrap_or(0);
+    let writes = match bytes_max {
         0 => "reads only".to_string(),
         bytes => format!("each run writes at most {}", units::decimal(bytes)),
     };
@@ -118,11 +118,11 @@ fn announcement(set: &Together<'_>, plans: &[Plan]) -> String {
         .iter()
         .zip(plans)
         .filter_map(|(request, plan)| {
-            let lost = plan.destroys.as_ref()?;
+            let data = plan.destroys.as_ref()?;
             Some(format!(
                 "\ndestroys  {}: {}",
                 emit::plain(&request.target.spec),
-                emit::plain(lost)
+                emit::plain(data)
             ))
         })
         .collect();
@@ -153,14 +153,19 @@ impl SetScreen {
 
 impl Audience for SetScreen {
     /// Of runs at the same time, the first shows its progress.
-    fn begins(&mut self, drive: usize, phase: Phase, planned: &PlannedRun<'_>) -> Box<dyn Watcher> {
-        let is_hidden = phase == Phase::Together && drive > 0;
+    fn begins(
+        &mut self,
+        drive: usize,
+        phase: SetPhase,
+        planned: &PlannedRun<'_>,
+    ) -> Box<dyn Watcher> {
+        let is_hidden = phase == SetPhase::Together && drive > 0;
         if !self.quiet && !is_hidden {
             let target = emit::plain(planned.spec());
             screen::say(&match phase {
-                Phase::Alone => format!("alone   {target}"),
-                Phase::Together => "together".to_string(),
-                Phase::Again => format!("again   {target}"),
+                SetPhase::Alone => format!("alone   {target}"),
+                SetPhase::Together => "together".to_string(),
+                SetPhase::Again => format!("again   {target}"),
             });
         }
         let output = OutputArgs { quiet: self.quiet || is_hidden, ..OutputArgs::default() };

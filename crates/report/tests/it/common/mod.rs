@@ -24,7 +24,6 @@ impl Noise {
         (self.unit() + self.unit() + self.unit()) / 1.5 - 1.0
     }
 }
-
 /// One cell of the sample grid: name, reads in percent, block bytes, depth, IOPS, median ns.
 struct Cell(&'static str, u32, u32, u32, f64, f64);
 
@@ -443,15 +442,8 @@ pub fn answered() -> Run {
 }
 
 fn maker(metric: String, unit: Unit, value: f64) -> Peer {
-    Peer {
-        metric,
-        whose: "its maker".into(),
-        unit,
-        value,
-        highest: None,
-        percentile: None,
-        differs: Vec::new(),
-    }
+    let whose = "its maker".to_string();
+    Peer { metric, whose, unit, value, highest: None, percentile: None, differs: Vec::new() }
 }
 
 /// A run killed before it measured anything.
