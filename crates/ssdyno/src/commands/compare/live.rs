@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use indicatif::ProgressBar;
 use lab::compare;
 use lab::compare::live::{Audience, ComparisonCost, Ended, Finished, LiveComparison};
-use lab::together::{SetRuns, Together, conclude, view};
+use lab::together::{SetRuns, Together, view};
 use lab::{Options, PlannedRun, Request, Watcher, drives, work};
 use report::together as set_report;
 use serde_json::json;
@@ -151,7 +151,7 @@ impl Audience for ComparisonScreen {
 fn conclude(args: &CompareArgs, finished: Finished, set: Option<SetRuns>) -> Result {
     let Finished { comparisons, sides, ended, failure } = finished;
     let rounds = sides[0].runs.len();
-    let drives = set.as_ref().map(conclude);
+    let drives = set.as_ref().map(lab::together::conclude);
     if args.json {
         let mut value = as_json(args, &sides, &comparisons, "in turns")?;
         value["pairs_of_runs"] = rounds.into();
