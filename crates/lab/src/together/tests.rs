@@ -119,7 +119,7 @@ fn equal_drives_lose_nothing() {
     let set = conclude(&set(2, |d| [scatter(d); 3], |d| [0.97 * scatter(d); 3]));
     assert_eq!(losses(&set), [Loss::None; 3]);
     assert!(
-        set.sentence.starts_with("Together, the 2 drives are as fast as alone"),
+        set.sentence.starts_with("Together, the 2 drives lose no more than runs vary by, "),
         "{}",
         set.sentence
     );
