@@ -58,10 +58,7 @@ fn cost(set: &DriveSet) -> Option<String> {
     }
     let widest = figures(Loss::None).map(|q| q.loss_threshold).fold(0.0, f64::max);
     (widest > 0.0).then(|| {
-        format!(
-            "Together, the {count} drives lose no more than runs vary by, {}.",
-            percent(widest)
-        )
+        format!("Together, the {count} drives lose no more than runs vary by, {}.", percent(widest))
     })
 }
 
