@@ -190,7 +190,7 @@ fn runs_at_the_same_time_are_records_of_their_own() {
         request.target.size = Some(4 << 20);
     }
     set.options.size = Some(4 << 20);
-    set.options.time = Some(std::time::Duration::from_millis(200));
+    set.options.time = Some(std::time::Duration::from_secs(1));
     let results = set.at_once(&Arc::default(), &mut Nobody);
     let runs: Vec<Run> = results.into_iter().map(|run| run.expect("measured")).collect();
     assert_eq!(runs.len(), 2);
