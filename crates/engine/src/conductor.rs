@@ -225,6 +225,7 @@ mod tests {
             halt: &halt,
             sender: ReportSender::Unbounded(channel().0),
             pulse: Pulse::default(),
+            leaps: false,
             borrowed: None,
         };
         let files = [FileMap::default()];

@@ -23,6 +23,24 @@ impl Counts {
         self.0[number.min(MANY)] += 1;
     }
 
+    /// Counts this many occurrences of a number.
+    pub fn add_many(&mut self, number: usize, times: u64) {
+        self.0[number.min(MANY)] += times;
+    }
+
+    /// Adds what was counted since `before` once more, scaled from `whole` to `share`. Returns the
+    /// number of occurrences added.
+    pub fn repeat(&mut self, before: &Counts, share: u64, whole: u64) -> u64 {
+        let mut sum = 0;
+        for (mine, before) in self.0.iter_mut().zip(before.0) {
+            let since = u128::from(*mine - before);
+            let added = (since * u128::from(share) / u128::from(whole.max(1))) as u64;
+            *mine += added;
+            sum += added;
+        }
+        sum
+    }
+
     /// Adds other counts.
     pub fn merge(&mut self, other: &Counts) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);

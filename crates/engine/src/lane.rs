@@ -43,6 +43,8 @@ pub(crate) struct LaneContext<'a> {
     pub sender: ReportSender,
     /// Signs of life.
     pub pulse: Pulse,
+    /// Whether steady stretches of virtual time may be skipped.
+    pub leaps: bool,
     /// The original content, if writes carry it.
     pub borrowed: Option<&'a BorrowedBlocks>,
 }

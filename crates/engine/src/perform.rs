@@ -72,7 +72,7 @@ impl Performer<'_> {
         let (sender, reports) = sync_channel(REPORTS_MAX);
         let sender = ReportSender::Bounded(sender);
         let context =
-            LaneContext { interval_ns, halt: &halt, sender, pulse, borrowed: self.borrowed };
+            LaneContext { interval_ns, halt: &halt, sender, pulse, leaps: false, borrowed: self.borrowed };
         let launch = Launch { clock, routes, pin: self.pin };
         let traced_before = self.tracer.map(Tracer::read);
         let mut observations =

@@ -72,6 +72,8 @@ pub(crate) struct JobEnd {
     pub reads_sampled: u32,
     /// Number of sampled reads that returned only zeros.
     pub reads_zero: u32,
+    /// Virtual time that was skipped, nanoseconds.
+    pub skipped_ns: u64,
     /// Sectors verified.
     pub verified_sectors: u64,
     /// Actual queue depth of the backend, if below the requested one.
@@ -103,6 +105,7 @@ impl JobEnd {
         self.backlog += other.backlog;
         self.reads_sampled += other.reads_sampled;
         self.reads_zero += other.reads_zero;
+        self.skipped_ns += other.skipped_ns;
         self.verified_sectors += other.verified_sectors;
         self.errors.extend(other.errors);
         self.depth_capped = self.depth_capped.into_iter().chain(other.depth_capped).min();
@@ -206,6 +209,9 @@ pub(crate) struct Recorder {
     pub(crate) pulse: Pulse,
     workload: String,
     pub(crate) errors: Vec<IoErrors>,
+    /// Whether to keep the counts of the last whole interval, and those.
+    keeps: bool,
+    whole: Option<Kinds>,
 }
 
 impl Recorder {
@@ -232,6 +238,8 @@ impl Recorder {
             pulse,
             workload: job.workload.name.clone(),
             errors: Vec::new(),
+            keeps: false,
+            whole: None,
         }
     }
 
@@ -298,11 +306,37 @@ impl Recorder {
         if kinds.iter().any(Option::is_some) {
             let (job, whole) = (self.job, now >= self.interval_end);
             let index = self.first + self.index;
+            self.whole = (self.keeps && whole).then(|| (*kinds).clone());
             let report = Report::Interval { job, index, whole, kinds, temperature_c };
             self.out.send(report);
         }
         self.enter_interval((now / self.interval_ns).max(self.index + 1));
         false
+    }
+
+    /// Keeps the counts of the last whole interval for [`Recorder::take_whole`].
+    pub(crate) fn keep_intervals(&mut self) {
+        self.keeps = true;
+    }
+
+    /// The counts of the whole interval that was reported last, once.
+    pub(crate) fn take_whole(&mut self) -> Option<Kinds> {
+        self.whole.take()
+    }
+
+    /// Length of an interval, nanoseconds.
+    pub(crate) fn interval_ns(&self) -> u64 {
+        self.interval_ns
+    }
+
+    /// Reports the counts of an earlier interval again, for the current one, and continues in the
+    /// next.
+    pub(crate) fn repeat(&mut self, kinds: Kinds, temperature_c: Option<f64>) {
+        self.pulse.beat();
+        self.counted += kinds.iter().flatten().map(|kind| kind.ops).sum::<u64>();
+        let (job, index, kinds) = (self.job, self.first + self.index, Box::new(kinds));
+        self.out.send(Report::Interval { job, index, whole: true, kinds, temperature_c });
+        self.enter_interval(self.index + 1);
     }
 
     /// Discards everything counted so far except errors, here and in the reports.

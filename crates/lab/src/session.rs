@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use record::{Health, Plan, Safety, Target, TargetKind};
-use rig::TargetInfo;
+use record::{Finding, FindingKind, Health, Level, Plan, Safety, Target, TargetKind};
+use rig::{Rig as _, TargetInfo};
 use script::{Outcome, Session};
 use workload::{Mix, Pattern, Region, Workload};
 
@@ -25,6 +25,10 @@ use crate::target::Stand;
 use crate::virtual_drive;
 use crate::watcher::{Recorded, Watcher};
 use crate::work::Work;
+
+/// Planned work from this duration on skips steady stretches on a virtual drive, seconds. Shorter work
+/// takes a minute of processor time at most.
+const LONG_SECONDS: f64 = 600.0;
 
 /// Operations on the null backend to measure the instrument's own cost, about a millisecond's
 /// worth.
@@ -63,6 +67,7 @@ impl Request {
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(destroys);
         let borrows = plan.safety == Safety::Borrows && self.target.borrow;
+        let is_long = plan.seconds >= LONG_SECONDS;
         Ok(PlannedRun {
             plan,
             info,
@@ -79,7 +84,7 @@ impl Request {
             fills: work.info.scratch.fills,
             journals: borrows.then(|| real::journals(&self.target)).flatten(),
             measure: Box::new(move |shared, interrupt| {
-                measure(self, work, file, shared, interrupt)
+                measure(self, work, file, is_long, shared, interrupt)
             }),
         })
     }
@@ -174,13 +179,15 @@ fn measure(
     request: &Request,
     work: &Work<'_>,
     file: Option<FileIdentity>,
+    is_long: bool,
     shared: &Shared,
     interrupt: &Arc<AtomicBool>,
 ) -> (Outcome, Result<()>) {
     let mut outcome = Outcome::default();
     let observer = Box::new(shared.clone());
     let stand = Stand::open(request, interrupt, observer, file, work.info.scratch);
-    let ended = stand.and_then(|mut stand| {
+    let ended = stand.and_then(|stand| {
+        let mut stand = if is_long { stand.leaping(&request.target.spec) } else { stand };
         describe(shared, &mut stand)?;
         if work.info.wants_reference {
             stand = stand.with_reference(interrupt);
@@ -194,9 +201,11 @@ fn measure(
         let mut session = session.with_neighbours(neighbours);
         let result = work.run(&mut session);
         outcome = session.finish();
-        if let Stand::Virtual(_) = stand {
-            let now_ns = stand.rig().elapsed_ns();
-            shared.lock().note_simulated(now_ns.saturating_sub(began_ns));
+        if let Stand::Virtual(simulator) = &mut stand {
+            let now_ns = simulator.elapsed_ns();
+            let elapsed_ns = now_ns.saturating_sub(began_ns);
+            outcome.warnings.extend(skipped(simulator.skipped_ns(), elapsed_ns));
+            shared.lock().note_simulated(elapsed_ns);
         }
         // An interrupted run has worn the drive, too.
         shared.lock().note_health(stand.health());
@@ -215,6 +224,18 @@ fn measure(
         shared.lock().note_model(model);
     }
     (outcome, ended)
+}
+
+/// A note on the time that a simulation skipped.
+fn skipped(skipped_ns: u64, elapsed_ns: u64) -> Option<Finding> {
+    let share = skipped_ns as f64 / elapsed_ns.max(1) as f64;
+    let text = format!(
+        "{:.0}% of the simulated time was skipped: steady stretches of random work are timed in \
+         part, and the rest of their writes only reaches the map",
+        100.0 * share
+    );
+    let finding = Finding::new(FindingKind::SteadySkipped, Level::Note, text);
+    (skipped_ns > 0).then(|| finding.advise("the same with ?skip=off times every operation"))
 }
 
 /// Records the opened target, the engine, and the instrument's own cost.

@@ -90,6 +90,16 @@ impl Stand {
         Ok(Stand::Real(Box::new(machine)))
     }
 
+    /// Skips steady stretches on a virtual drive, unless its name forbids it.
+    pub(crate) fn leaping(self, target: &str) -> Stand {
+        match self {
+            Stand::Virtual(simulator) if virtual_drive::may_skip(target) => {
+                Stand::Virtual(Box::new(simulator.leaping(true)))
+            }
+            stand => stand,
+        }
+    }
+
     /// The rig of the target.
     pub(crate) fn rig(&mut self) -> &mut dyn Rig {
         match self {

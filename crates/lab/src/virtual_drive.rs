@@ -51,9 +51,19 @@ pub(crate) fn meant(target: &str) -> Option<String> {
 
 /// The state in which a virtual drive begins: `sim:NAME?state=used`; fresh by default.
 pub(crate) fn initial_state(target: &str) -> State {
-    let query = target.split_once('?').map_or("", |(_, query)| query);
-    let state = query.split('&').filter_map(|pair| pair.strip_prefix("state=")).next_back();
+    let state = query(target).split('&').filter_map(|pair| pair.strip_prefix("state=")).next_back();
     state.map_or(State::Fresh, State::named)
+}
+
+/// Whether long work on a virtual drive may skip steady stretches: not with `sim:NAME?skip=off`.
+pub(crate) fn may_skip(target: &str) -> bool {
+    query(target).split('&').all(|pair| pair != "skip=off")
+}
+
+/// The keys and values of a target's name.
+fn query(target: &str) -> &str {
+    let separator = if target.contains(CLASS) { ['?', '&'] } else { ['?'; 2] };
+    target.split_once(separator).map_or("", |(_, query)| query)
 }
 
 /// Refuses a word that does not name a state in which a drive can begin.
@@ -85,8 +95,8 @@ fn parse(spec: &str) -> Result<DriveSpec> {
     let mut pairs = pairs.collect::<Result<Vec<_>>>()?;
     let states = pairs.iter().filter(|(key, _)| *key == "state");
     states.map(|(_, word)| check_state(word)).collect::<Result<Vec<_>>>()?;
-    // A state belongs to the run, not to the drive's description.
-    pairs.retain(|(key, _)| *key != "state");
+    // A state and a way to simulate belong to the run, not to the drive's description.
+    pairs.retain(|(key, value)| *key != "state" && !(*key == "skip" && ["on", "off"].contains(value)));
     base?.with_overrides(&pairs).map_err(|e| {
         let advice = (!in_file).then(|| format!("ssdyno drives show {name}"));
         LabError::usage(e).advise_if(advice)

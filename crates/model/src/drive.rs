@@ -46,7 +46,7 @@ pub struct Completion {
 }
 
 #[derive(Debug)]
-enum Translation {
+pub(crate) enum Translation {
     Page(Box<PageMapped>),
     Au(Box<AuMapped>),
 }
@@ -55,7 +55,7 @@ enum Translation {
 pub struct Drive {
     pub(crate) block_bytes: u32,
     bytes: u64,
-    page_bytes: u32,
+    pub(crate) page_bytes: u32,
     page_bits: u32,
     piece_bytes: u64,
     protected: bool,
@@ -74,20 +74,22 @@ pub struct Drive {
     /// Percentage of the endurance used before the first command.
     worn_percent: f64,
     partials: Partials,
-    media: Media,
-    translation: Translation,
-    heat: Heat,
+    pub(crate) media: Media,
+    pub(crate) translation: Translation,
+    pub(crate) heat: Heat,
     pub(crate) content: Option<ContentMap>,
     pub(crate) alias: Alias,
     pub(crate) faults: Faults,
     /// Do not record the content of the current write.
     pub(crate) forgetful: bool,
-    counters: LifetimeCounters,
+    pub(crate) counters: LifetimeCounters,
     /// End of the last command; also the time up to which idle time has been used.
     busy_until: u64,
     /// Time at which the drive goes to sleep unless a command arrives.
     awake_until: u64,
-    arrived: u64,
+    pub(crate) arrived: u64,
+    /// Time skipped so far, nanoseconds: all other times of the drive are those of the host minus this.
+    pub(crate) skipped_ns: u64,
 }
 
 impl Drive {
@@ -133,6 +135,7 @@ impl Drive {
             busy_until: 0,
             awake_until: 0,
             arrived: 0,
+            skipped_ns: 0,
         }
     }
 
@@ -155,7 +158,7 @@ impl Drive {
     /// `now` earlier than the previous command's is replaced by it.
     #[inline]
     pub fn submit(&mut self, now: u64, op: &Op) -> Completion {
-        self.arrived = self.arrived.max(now);
+        self.arrived = self.arrived.max(now - self.skipped_ns.min(now));
         let mut now = self.arrived;
         if self.media.vary.is_due(now) {
             self.drift(now);
@@ -168,7 +171,7 @@ impl Drive {
         }
         self.heat.pass(now, self.media.traffic());
         if !self.is_valid(op) {
-            let done_ns = now + self.costs.latency + self.costs.host;
+            let done_ns = now + self.costs.latency + self.costs.host + self.skipped_ns;
             let status = CommandStatus::Invalid;
             return Completion { done_ns, status, link_ns: 0, host_ns: self.costs.host };
         }
@@ -193,7 +196,7 @@ impl Drive {
         self.awake_until = done_ns + self.costs.sleep_after;
         let host_ns = self.costs.on_host(op);
         Completion {
-            done_ns: self.media.vary.seen_by_host(done_ns + host_ns),
+            done_ns: self.media.vary.seen_by_host(done_ns + host_ns) + self.skipped_ns,
             status,
             link_ns: self.links.added_ns() - link_before,
             host_ns,
@@ -229,14 +232,15 @@ impl Drive {
 
     /// Lets time pass without commands until `until`.
     pub fn idle(&mut self, until: u64) {
-        self.arrived = self.arrived.max(until);
+        self.arrived = self.arrived.max(until.saturating_sub(self.skipped_ns));
         self.use_idle_time(self.arrived);
         self.heat.update(self.arrived, self.media.traffic());
     }
 
     /// Temperature at `now`, degrees Celsius.
     pub fn temperature(&mut self, now: u64) -> f64 {
-        self.heat.update(now.max(self.arrived), self.media.traffic());
+        let now = now.saturating_sub(self.skipped_ns).max(self.arrived);
+        self.heat.update(now, self.media.traffic());
         self.heat.celsius()
     }
 
@@ -254,7 +258,7 @@ impl Drive {
 
     /// The mapping unit that contains a byte.
     #[inline]
-    fn page_of(&self, byte: u64) -> u32 {
+    pub(crate) fn page_of(&self, byte: u64) -> u32 {
         (byte >> self.page_bits) as u32
     }
 
@@ -515,7 +519,7 @@ impl Drive {
         }
     }
 
-    fn worn_out(&self) -> bool {
+    pub(crate) fn worn_out(&self) -> bool {
         match &self.translation {
             Translation::Page(page) => page.worn_out(),
             Translation::Au(au) => au.worn_out(),

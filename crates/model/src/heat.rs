@@ -82,14 +82,39 @@ impl Heat {
         if time == 0.0 {
             return;
         }
-        let programmed = (traffic.programmed - self.seen.programmed) as f64;
-        let sensed = (traffic.sensed - self.seen.sensed) as f64;
-        let joules = programmed * self.joules_per_byte[0] + sensed * self.joules_per_byte[1];
+        let joules = self.joules(
+            traffic.programmed - self.seen.programmed,
+            traffic.sensed - self.seen.sensed,
+        );
+        self.approach(joules, time);
+        self.updated = now;
+        self.seen = traffic;
+        self.choose_step();
+    }
+
+    /// Lets `time` nanoseconds with this energy of reads and programs pass.
+    fn approach(&mut self, joules: f64, time: f64) {
         let watts = self.idle_w + joules / (time / 1e9);
         let end = self.ambient_c + watts * self.c_per_w;
         self.now_c = end + (self.now_c - end) * libm::exp(-time / self.time_constant_ns);
-        self.updated = now;
+    }
+
+    /// Skips `ns` in which `added` was programmed and read; `traffic` is the total since. Returns
+    /// whether the throttle step stays the same.
+    pub fn leap(&mut self, ns: u64, added: Traffic, traffic: Traffic) -> bool {
+        self.approach(self.joules(added.programmed, added.sensed), ns as f64);
         self.seen = traffic;
+        let before = self.active;
+        self.choose_step();
+        self.active == before
+    }
+
+    fn joules(&self, programmed: u64, sensed: u64) -> f64 {
+        programmed as f64 * self.joules_per_byte[0] + sensed as f64 * self.joules_per_byte[1]
+    }
+
+    /// Enters or leaves throttle steps by the temperature.
+    fn choose_step(&mut self) {
         // All steps up to the active one have been reached, and each ends at its own temperature.
         let stays = self
             .active

@@ -33,12 +33,20 @@ fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
     }
 }
 
+/// How long reads may suspend a program, as a multiple of its own time. After that, they wait for it:
+/// a controller lets no read starve a write. Arbitrary.
+const SUSPENSIONS: u64 = 4;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
     free: u64,
     read_free: u64,
     /// End of the last program or erase.
     program_end: u64,
+    /// How long reads may still suspend it.
+    patience: u64,
+    /// End of the latest read that suspends it.
+    suspended_until: u64,
     /// First page of the last unit programmed, and end time of its program operation.
     unit: u32,
     unit_done: u64,
@@ -49,7 +57,18 @@ impl Die {
     #[inline]
     fn occupy(&mut self, end: u64) {
         assert!(end >= self.free, "the time of a die runs from {} back to {end}", self.free);
+        self.patience = SUSPENSIONS * (end - self.free);
         self.free = end;
+    }
+
+    /// Suspends the program for a read. Reads of several planes at a time suspend it once.
+    #[inline]
+    fn suspend(&mut self, begin: u64, end: u64) {
+        let added = end.saturating_sub(begin.max(self.suspended_until));
+        self.suspended_until = self.suspended_until.max(end);
+        self.program_end += added;
+        self.free += added;
+        self.patience = self.patience.saturating_sub(added);
     }
 }
 
@@ -161,6 +180,25 @@ impl Media {
         self.host_share = (share * WHOLE as f64) as u64;
     }
 
+    /// Whether all that the host writes is programmed.
+    pub fn stores_all(&self) -> bool {
+        self.host_share == WHOLE
+    }
+
+    /// Bytes of a program unit, at full density and as SLC.
+    pub fn unit_bytes(&self) -> [u32; 2] {
+        self.cells.map(|cell| cell.unit_bytes)
+    }
+
+    /// Continues after writes that took no time: of the host's open unit, `before` bytes were
+    /// written and `after` are now; `added` is what they programmed and read.
+    pub fn leapt(&mut self, before: u64, after: u64, added: Traffic) {
+        self.buffer.open = (self.buffer.open + after).saturating_sub(before);
+        self.row = (u32::MAX, 0);
+        self.traffic.programmed += added.programmed;
+        self.traffic.sensed += added.sensed;
+    }
+
     pub fn buffer(&mut self) -> &mut Buffer {
         &mut self.buffer
     }
@@ -202,10 +240,9 @@ impl Media {
         let sensed = if let Some(plane) = plane {
             // Other planes read at the same time; a program waits for all of them.
             let begin = match self.suspend {
-                Some(after) if die.program_end > at => {
-                    let begin = (at + after).min(die.program_end);
-                    die.program_end += time;
-                    die.free += time;
+                Some(after) if die.program_end > at && die.patience > 0 => {
+                    let begin = (at + after).min(die.program_end).max(self.planes[plane]);
+                    die.suspend(begin, begin + time);
                     begin
                 }
                 _ => at.max(die.program_end),
@@ -213,9 +250,10 @@ impl Media {
             begin.max(self.planes[plane]) + time
         } else {
             let begin = match self.suspend {
-                Some(after) if die.free > at => {
+                Some(after) if die.free > at && die.patience > 0 => {
                     let begin = (at + after).max(die.read_free).min(die.free.max(at));
                     die.free += time;
+                    die.patience = die.patience.saturating_sub(time);
                     begin
                 }
                 _ => at.max(die.free),
@@ -256,6 +294,12 @@ impl Media {
     /// Time at which all work started so far ends.
     pub fn quiet_at(&self) -> u64 {
         self.dies.iter().map(|die| die.free).max().unwrap_or(0)
+    }
+
+    /// Time at which the work of dies, planes and channels started so far ends.
+    pub fn idle_at(&self) -> u64 {
+        let busy = self.planes.iter().chain(&self.channels);
+        busy.copied().max().unwrap_or(0).max(self.quiet_at())
     }
 
     /// Fetches a part of the map, from a die chosen by `key`.

@@ -149,6 +149,8 @@ kinds! {
         OrphansRemoved = "orphans-removed" => "old scratch files were removed",
         /// A virtual drive has no host, so host settings had no effect.
         NoHost = "no-host" => "no host, no host settings",
+        /// A virtual drive did not time every operation.
+        SteadySkipped = "steady-skipped" => "steady stretches skipped",
         /// The drive did not respond.
         NoAnswer = "no-answer" => "the drive did not respond",
         /// The workload was long, so each row of its series covers several intervals.

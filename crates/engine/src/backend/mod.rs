@@ -209,6 +209,28 @@ pub(crate) trait Backend {
         None
     }
 
+    /// Whether [`Backend::leap`] leaves nothing out, in a load that writes or only reads.
+    fn can_leap(&self, _writes: bool) -> bool {
+        false
+    }
+
+    /// Begins a stretch whose traffic [`Backend::stretch_traffic`] tells.
+    fn begin_stretch(&mut self) {}
+
+    /// Mean flash traffic of `ns` since the stretch began.
+    fn stretch_traffic(&self, _ns: u64) -> model::Traffic {
+        model::Traffic::default()
+    }
+
+    /// Skips a stretch of virtual time with writes to these offsets. Returns whether the next one
+    /// may be skipped, too.
+    fn leap(&mut self, _leap: &model::Leap, _offsets: &mut dyn Iterator<Item = u64>) -> bool {
+        false
+    }
+
+    /// Ends a leap of `ns`: operations in flight complete so much later.
+    fn end_leap(&mut self, _ns: u64) {}
+
     /// Submits the queued operations, waits, and adds completed operations to `done`.
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()>;
 

@@ -55,6 +55,8 @@ pub(crate) struct Sim<'d> {
     unread_bytes: u64,
     /// Share of the content written that reaches flash.
     stored_share: f64,
+    /// Flash traffic and time at the beginning of a stretch.
+    stretch: (model::Traffic, u64),
 }
 
 impl<'d> Sim<'d> {
@@ -86,6 +88,7 @@ impl<'d> Sim<'d> {
             thread_free: 0,
             unread_bytes,
             stored_share,
+            stretch: Default::default(),
         }
     }
 
@@ -208,6 +211,39 @@ impl Backend for Sim<'_> {
         }
         self.splits[index] = self.split_of(&command);
         self.in_flight.push(Reverse((command.done_ns, slot, result)));
+    }
+
+    fn can_leap(&self, writes: bool) -> bool {
+        let is_plain = self.unflushed.is_none() && self.files.starts.is_empty();
+        is_plain && self.drive.borrow().can_leap(writes)
+    }
+
+    fn begin_stretch(&mut self) {
+        self.stretch = (self.drive.borrow().traffic(), self.now);
+    }
+
+    fn stretch_traffic(&self, ns: u64) -> model::Traffic {
+        let (before, began) = self.stretch;
+        let traffic = self.drive.borrow().traffic();
+        let share = ns as f64 / (self.now - began).max(1) as f64;
+        let mean = |after: u64, before: u64| ((after - before) as f64 * share) as u64;
+        model::Traffic {
+            programmed: mean(traffic.programmed, before.programmed),
+            sensed: mean(traffic.sensed, before.sensed),
+        }
+    }
+
+    fn leap(&mut self, leap: &model::Leap, offsets: &mut dyn Iterator<Item = u64>) -> bool {
+        self.drive.borrow_mut().leap(leap, offsets)
+    }
+
+    fn end_leap(&mut self, ns: u64) {
+        let in_flight = std::mem::take(&mut self.in_flight).into_iter();
+        self.in_flight = in_flight
+            .map(|Reverse((time, slot, result))| Reverse((time + ns, slot, result)))
+            .collect();
+        self.thread_free += ns;
+        self.now += ns;
     }
 
     #[inline]

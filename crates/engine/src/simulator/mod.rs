@@ -44,6 +44,9 @@ pub struct Simulator {
     observer: Box<dyn Observer>,
     replicates: HashMap<String, u32>,
     borrowed: Vec<Region>,
+    /// Whether steady stretches may be skipped, and the time skipped so far, nanoseconds.
+    leaps: bool,
+    skipped_ns: u64,
     interrupted: bool,
     /// Content written through the block interface.
     stored: Stored,
@@ -73,6 +76,8 @@ impl Simulator {
             observer,
             replicates,
             borrowed: Vec::new(),
+            leaps: false,
+            skipped_ns: 0,
             interrupted: false,
             stored: Stored::default(),
             regions: Regions::default(),
@@ -82,6 +87,16 @@ impl Simulator {
             drive.health = health;
         }
         simulator
+    }
+
+    /// Skips stretches of a long steady load: their rate is that of the timed ones around them.
+    pub fn leaping(self, leaps: bool) -> Simulator {
+        Simulator { leaps, ..self }
+    }
+
+    /// Virtual time skipped so far, nanoseconds.
+    pub fn skipped_ns(&self) -> u64 {
+        self.skipped_ns
     }
 
     /// Wear, traffic and temperature from the virtual drive's own counters.

@@ -97,7 +97,9 @@ impl Simulator {
         let sampler = Sampler::new(subject, watched_workers, self.observer.as_mut(), None);
         let sampler = sampler.observed(stage.intervals);
         let (sender, reports) = report_channel(observed);
-        let context = LaneContext { interval_ns, halt: &halt, sender, pulse, borrowed: None };
+        let leaps = self.leaps && !observed && lanes.len() == 1;
+        let context =
+            LaneContext { interval_ns, halt: &halt, sender, pulse, leaps, borrowed: None };
         let (drive, origin) = (&mut self.drive, self.now);
         let conduct = |between: &mut dyn FnMut(u64)| {
             let drive = RefCell::new(drive);
@@ -116,6 +118,7 @@ impl Simulator {
         self.drive.set_stored_share(1.0);
         // The processor time is the simulator's, not that of a host issuing the operations.
         observations.ends.iter_mut().for_each(|end| end.usage = Default::default());
+        self.skipped_ns += observations.ends.iter().map(|end| end.skipped_ns).sum::<u64>();
         observations.device = Some(traffic_since(&health, &self.drive.health()));
         let description = Description { backend: None, direct: true, written_share: None };
         let results = Results {

@@ -33,6 +33,11 @@ impl Control {
         self.gave_up
     }
 
+    /// Whether there is a control.
+    pub(super) fn is_set(&self) -> bool {
+        self.by.is_some()
+    }
+
     /// Whether the control wants to see completions.
     pub(super) fn watches(&self) -> bool {
         self.watches

@@ -79,6 +79,9 @@ impl<B: Backend> Worker<'_, B> {
             if now >= self.recorder.interval_end() {
                 self.publish(now);
                 stamp = None;
+                if self.leaper.is_some() {
+                    now = self.leap(now, &mut bytes_left);
+                }
             }
             if self.count_completed(now) {
                 stamp = None;

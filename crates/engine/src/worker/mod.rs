@@ -16,6 +16,7 @@ mod complete;
 mod control;
 mod drawn;
 mod issue;
+mod leap;
 mod paced;
 mod phase;
 mod read_back;
@@ -37,6 +38,7 @@ use crate::sys::thread;
 use crate::verify::Verifier;
 use control::Control;
 use drawn::Drawn;
+use leap::Leaper;
 pub(crate) use paced::AnyWorker;
 use phase::Phase;
 pub(crate) use phase::WorkerStep;
@@ -96,6 +98,8 @@ pub(crate) struct Worker<'a, B> {
     part: Limits,
     /// If the current part reads back: its start, and whether it is the last part.
     reading: Option<(u64, bool)>,
+    /// What skips steady stretches of virtual time, if that is allowed.
+    leaper: Option<Leaper>,
     /// Whether the final flush is still outstanding.
     flushes: bool,
     /// Standstill time already accounted for, nanoseconds.
@@ -129,6 +133,8 @@ impl<'a, B: Backend> Worker<'a, B> {
             ..JobEnd::default()
         };
         let reports = (context.sender.clone(), context.pulse.clone());
+        let is_free = context.leaps && !control.is_set() && !issue.serialize_overlap;
+        let leaper = if is_free { Leaper::new(workload, issue, backend.is_virtual()) } else { None };
         let mut worker = Worker {
             looks: false,
             verifier,
@@ -156,11 +162,15 @@ impl<'a, B: Backend> Worker<'a, B> {
             phase: Phase::Issue,
             part: Limits::NONE,
             reading: None,
+            leaper,
             flushes: workload.flush_at_end,
             stood_ns: 0,
             used_before: ThreadUsage::default(),
             end,
         };
+        if worker.leaper.is_some() {
+            worker.recorder.keep_intervals();
+        }
         worker.look_again();
         worker
     }

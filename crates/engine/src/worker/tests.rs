@@ -116,6 +116,7 @@ fn worker<'a>(
         halt,
         sender: ReportSender::Unbounded(sender),
         pulse: pulse.clone(),
+        leaps: false,
         borrowed: None,
     };
     let lane = lanes(jobs, |_| true).pop().expect("a lane");

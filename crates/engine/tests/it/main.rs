@@ -5,6 +5,7 @@ mod common;
 mod control;
 mod fio;
 mod jobs;
+mod leaps;
 mod machine;
 mod program;
 mod simulator;

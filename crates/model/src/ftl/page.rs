@@ -164,6 +164,12 @@ impl PageMapped {
         self.worn_out
     }
 
+    /// Pages of the host in a program unit that is not yet complete.
+    pub fn host_open_pages(&self) -> u32 {
+        let frontier = &self.frontiers[Stream::Host as usize];
+        frontier.next - frontier.unit
+    }
+
     /// Whether a page is in an SLC superblock.
     pub fn is_slc(&self, ppn: u32) -> bool {
         self.blocks.is_slc(ppn >> self.stride_bits)

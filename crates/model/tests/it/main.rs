@@ -4,6 +4,7 @@ mod behaviour;
 mod common;
 mod fills;
 mod fuzz;
+mod leap;
 mod nand;
 mod oracles;
 mod overrides;

@@ -1,0 +1,82 @@
+//! A leap leaves the drive in the state in which the same writes, one by one, leave it.
+
+use model::{Drive, DriveSpec, Leap, Traffic};
+use workload::{Op, OpKind};
+
+const BYTES: u64 = 2 << 30;
+
+fn drive(preset: &str) -> Drive {
+    let spec = DriveSpec::preset(preset).expect("a preset");
+    let capacity = BYTES.to_string();
+    Drive::new(&spec.with_overrides(&[("capacity", &capacity)]).expect("parameters"), 1)
+}
+
+/// Random offsets of 4 KiB blocks, from this seed.
+fn offsets(seed: u64, count: u64) -> impl Iterator<Item = u64> {
+    let mut state = seed;
+    (0..count).map(move |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((u128::from(state) * u128::from(BYTES / 4096)) >> 64) as u64 * 4096
+    })
+}
+
+fn write(drive: &mut Drive, now: u64, offset: u64, bytes: u32) -> u64 {
+    drive.submit(now, &Op { kind: OpKind::Write, offset, bytes }).done_ns
+}
+
+/// Live pages of each superblock, sorted.
+fn live_pages(drive: &Drive) -> Vec<u32> {
+    let blocks = drive.page_mapped().expect("maps pages").blocks();
+    let mut live: Vec<u32> = (0..blocks.count()).map(|sb| blocks.live(sb)).collect();
+    live.sort_unstable();
+    live
+}
+
+#[test]
+fn skipped_writes_leave_the_state_of_timed_ones() {
+    for preset in ["samsung-970-evo-plus-250", "samsung-970-pro-1t", "crucial-bx100-120"] {
+        let count = 3 * BYTES / 4096;
+        let [timed, skipped] = [false, true].map(|leaps| {
+            let mut drive = drive(preset);
+            let mut now = (0..BYTES).step_by(1 << 20).fold(0, |now, at| write(&mut drive, now, at, 1 << 20));
+            if leaps {
+                let leap = Leap {
+                    ns: 60_000_000_000,
+                    traffic: Traffic::default(),
+                    read_bytes: 0,
+                    write_bytes: 4096,
+                };
+                drive.leap(&leap, offsets(7, count));
+                now += leap.ns;
+            } else {
+                now = offsets(7, count).fold(now, |now, at| write(&mut drive, now, at, 4096));
+            }
+            // Both go on in the same way.
+            offsets(8, 1000).fold(now, |now, at| write(&mut drive, now, at, 4096));
+            drive.check();
+            (drive.work(), live_pages(&drive), drive.health().programmed_bytes)
+        });
+        assert_eq!(timed.0, skipped.0, "{preset}: pages written, moved and folded");
+        assert_eq!(timed.1, skipped.1, "{preset}: live pages of the superblocks");
+        assert_eq!(timed.2, skipped.2, "{preset}: bytes programmed");
+    }
+}
+
+#[test]
+fn time_and_temperature_go_on_during_a_leap() {
+    let mut drive = drive("samsung-970-evo-plus-250");
+    let now = write(&mut drive, 0, 0, 4096);
+    let cold = drive.temperature(now);
+    let leap = Leap {
+        ns: 600_000_000_000,
+        traffic: Traffic { programmed: 0, sensed: 600_000_000_000 },
+        read_bytes: 600_000_000_000,
+        write_bytes: 4096,
+    };
+    assert!(drive.can_leap(true) && drive.leap(&leap, std::iter::empty()));
+    let after = now + leap.ns;
+    assert!(drive.temperature(after) > cold + 3.0, "{cold} and {}", drive.temperature(after));
+    let took = write(&mut drive, after, 4096, 4096) - after;
+    assert!(took < 1_000_000, "{took} ns");
+    assert_eq!(drive.health().counters.read_bytes, leap.read_bytes);
+}
