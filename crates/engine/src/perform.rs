@@ -71,8 +71,14 @@ impl Performer<'_> {
         let sampler = sampler.observed(self.intervals);
         let (sender, reports) = sync_channel(REPORTS_MAX);
         let sender = ReportSender::Bounded(sender);
-        let context =
-            LaneContext { interval_ns, halt: &halt, sender, pulse, leaps: false, borrowed: self.borrowed };
+        let context = LaneContext {
+            interval_ns,
+            halt: &halt,
+            sender,
+            pulse,
+            leaps: false,
+            borrowed: self.borrowed,
+        };
         let launch = Launch { clock, routes, pin: self.pin };
         let traced_before = self.tracer.map(Tracer::read);
         let mut observations =

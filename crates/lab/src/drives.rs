@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use model::DriveSpec;
 pub use model::FigureLine;
 
+pub use crate::bands::{ErrorBand, error_bands};
 use crate::error::{LabError, Result};
 use crate::virtual_drive;
 pub use crate::virtual_drive::PREFIX;

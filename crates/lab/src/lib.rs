@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bands;
 mod beside;
 pub mod compare;
 pub mod drives;
@@ -45,6 +46,7 @@ pub mod recover;
 pub mod replicate;
 mod request;
 mod session;
+pub mod sheet;
 mod simulation;
 mod spread;
 mod target;

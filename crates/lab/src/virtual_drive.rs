@@ -96,7 +96,9 @@ fn parse(spec: &str) -> Result<DriveSpec> {
     let states = pairs.iter().filter(|(key, _)| *key == "state");
     states.map(|(_, word)| check_state(word)).collect::<Result<Vec<_>>>()?;
     // A state and a way to simulate belong to the run, not to the drive's description.
-    pairs.retain(|(key, value)| *key != "state" && !(*key == "skip" && ["on", "off"].contains(value)));
+    pairs.retain(|(key, value)| {
+        *key != "state" && !(*key == "skip" && ["on", "off"].contains(value))
+    });
     base?.with_overrides(&pairs).map_err(|e| {
         let advice = (!in_file).then(|| format!("ssdyno drives show {name}"));
         LabError::usage(e).advise_if(advice)

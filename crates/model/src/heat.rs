@@ -82,10 +82,8 @@ impl Heat {
         if time == 0.0 {
             return;
         }
-        let joules = self.joules(
-            traffic.programmed - self.seen.programmed,
-            traffic.sensed - self.seen.sensed,
-        );
+        let joules = self
+            .joules(traffic.programmed - self.seen.programmed, traffic.sensed - self.seen.sensed);
         self.approach(joules, time);
         self.updated = now;
         self.seen = traffic;

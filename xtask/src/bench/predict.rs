@@ -57,8 +57,23 @@ type PredictError<'a> = (&'a PredictRow, f64);
 pub fn run(effort: Effort) -> Result<Outcome> {
     let filter = if effort.is_whole() { "" } else { TINY };
     let (met, text) = measure(filter)?;
+    if effort.is_whole() {
+        write_bands(&text)?;
+    }
     // A few rows say nothing about the goals.
     Ok(Outcome::Ran { met: met || !effort.is_whole(), text })
+}
+
+/// Writes the table by kind as data, from which `ssdyno drives show` prints error bands.
+fn write_bands(text: &str) -> Result<()> {
+    let (_, table) = text.split_once("Predicted, by kind:").context("a table by kind")?;
+    let (table, _) = table.split_once("Predicted, by drive:").context("a table by drive")?;
+    let mut lines = String::from("kind\trows\tmedian\tp90\n");
+    for row in table.lines().filter(|row| row.starts_with("| ") && !row.starts_with("| kind")) {
+        let fields: Vec<&str> = row.split('|').skip(1).take(4).map(str::trim).collect();
+        lines += &format!("{}\n", fields.join("\t"));
+    }
+    Ok(std::fs::write(root().join("crates/lab/src/bands.tsv"), lines)?)
 }
 
 /// Runs the rows whose names contain `filter`, and lists each.

@@ -157,7 +157,8 @@ impl<B: Backend> Worker<'_, B> {
     /// steady. Returns the time after them, and takes their bytes from those left.
     #[cold]
     pub(super) fn leap(&mut self, now: u64, bytes_left: &mut u64) -> u64 {
-        let (Some(mut leaper), Some(kinds)) = (self.leaper.take(), self.recorder.take_whole()) else {
+        let (Some(mut leaper), Some(kinds)) = (self.leaper.take(), self.recorder.take_whole())
+        else {
             return now;
         };
         let mut after = now;
@@ -166,11 +167,8 @@ impl<B: Backend> Worker<'_, B> {
             self.begin_stretch(&mut leaper);
         } else if let Some(permitted) = leaper.add(kinds) {
             let most = self.intervals_left(&leaper, now, *bytes_left);
-            let intervals = if self.failed > leaper.at_begin.failed {
-                0
-            } else {
-                permitted.min(most) as u64
-            };
+            let intervals =
+                if self.failed > leaper.at_begin.failed { 0 } else { permitted.min(most) as u64 };
             if intervals > 0 && self.backend.can_leap(leaper.writes) {
                 after = self.leap_over(&mut leaper, now, intervals, bytes_left);
             }

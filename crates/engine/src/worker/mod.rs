@@ -134,7 +134,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         };
         let reports = (context.sender.clone(), context.pulse.clone());
         let is_free = context.leaps && !control.is_set() && !issue.serialize_overlap;
-        let leaper = if is_free { Leaper::new(workload, issue, backend.is_virtual()) } else { None };
+        let leaper =
+            if is_free { Leaper::new(workload, issue, backend.is_virtual()) } else { None };
         let mut worker = Worker {
             looks: false,
             verifier,

@@ -33,8 +33,12 @@ fn cells(leaps: bool) -> (Vec<f64>, u64) {
     let mut drive = filled(GIB, leaps);
     let end = Stop::after_ns(5_000_000_000);
     let most = |bytes| Stop { bytes: Some(bytes), ..Stop::default() };
-    let cells =
-        [(4096, 100, end), (4096, 0, most(2 * GIB)), (1 << 20, 95, most(2 * GIB)), (4096, 100, end)];
+    let cells = [
+        (4096, 100, end),
+        (4096, 0, most(2 * GIB)),
+        (1 << 20, 95, most(2 * GIB)),
+        (4096, 100, end),
+    ];
     let rates = cells.map(|(block, reads, stop)| {
         let m = run(&mut drive, block, reads, stop);
         m.iops(None).expect("completions")

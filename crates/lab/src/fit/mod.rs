@@ -16,6 +16,11 @@ use record::Run;
 use crate::error::{LabError, Result};
 use crate::virtual_drive;
 
+/// The description of a drive as the text of a file.
+pub(crate) fn description(spec: &DriveSpec) -> String {
+    file::text(spec)
+}
+
 /// Measurements of a drive, the input of a fit.
 pub struct Measurements {
     observed: Observed,

@@ -15,7 +15,8 @@ fn drive(preset: &str) -> Drive {
 fn offsets(seed: u64, count: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
     (0..count).map(move |_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((u128::from(state) * u128::from(BYTES / 4096)) >> 64) as u64 * 4096
     })
 }
@@ -38,7 +39,8 @@ fn skipped_writes_leave_the_state_of_timed_ones() {
         let count = 3 * BYTES / 4096;
         let [timed, skipped] = [false, true].map(|leaps| {
             let mut drive = drive(preset);
-            let mut now = (0..BYTES).step_by(1 << 20).fold(0, |now, at| write(&mut drive, now, at, 1 << 20));
+            let mut now =
+                (0..BYTES).step_by(1 << 20).fold(0, |now, at| write(&mut drive, now, at, 1 << 20));
             if leaps {
                 let leap = Leap {
                     ns: 60_000_000_000,

@@ -38,6 +38,35 @@ pub enum DrivesCommand {
     },
     /// Fit a virtual drive to records of a drive, and show how well it predicts them
     Fit(FitArgs),
+    /// Describe a virtual drive from a maker's data sheet and a class
+    Make(MakeArgs),
+}
+
+const MAKE_EXAMPLES: &str = "\
+Examples:
+  ssdyno drives make --from sheet.toml -o x1.toml    a drive that has no preset
+  ssdyno run sim:./x1.toml                           what it should do, before it is bought
+A sheet needs at least:
+  class = \"pcie4-8ch\"
+  capacity = \"2TB\"
+and may have model, read_mb_s, write_mb_s, read_iops, write_iops, slc, after_cache_mb_s, bits and
+power_loss_protection.";
+
+#[derive(Debug, Args)]
+#[command(after_help = MAKE_EXAMPLES)]
+pub struct MakeArgs {
+    /// The data sheet
+    #[arg(long, value_name = "SHEET.toml")]
+    pub from: PathBuf,
+    /// Name of the new drive
+    #[arg(long, default_value = "made", value_name = "NAME")]
+    pub name: String,
+    /// File for the description
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 const FIT_EXAMPLES: &str = "\

@@ -1,6 +1,6 @@
 //! `ssdyno drives`: shows the virtual drives, and the source of every figure.
 
-use lab::drives::{self, FigureLine, VirtualDrive};
+use lab::drives::{self, ErrorBand, FigureLine, VirtualDrive};
 use report::table::{Align, Table, TableCell};
 use report::{Ink, Style};
 use serde_json::json;
@@ -16,6 +16,7 @@ pub fn run(args: &DrivesArgs) -> Result {
     let text = match &args.what {
         None => list(args, &style)?,
         Some(DrivesCommand::Fit(args)) => return super::fit::run(args),
+        Some(DrivesCommand::Make(args)) => return super::make::run(args),
         Some(DrivesCommand::Show { name, json }) => show(name, *json || args.json, &style)?,
     };
     present::done(&text)
@@ -123,6 +124,7 @@ fn lines(drives: &[VirtualDrive], style: &Style) -> String {
 
 fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
     let VirtualDrive { name, model, about, links, figures, .. } = drives::named(name)?;
+    let bands = drives::error_bands();
     if as_json {
         return present::json(&json!({
             "name": name,
@@ -130,6 +132,7 @@ fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
             "about": about,
             "link": links,
             "figures": figures,
+            "error_bands": bands.iter().map(band_as_json).collect::<Vec<_>>(),
         }));
     }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]).wrapping();
@@ -137,7 +140,43 @@ fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {
     figures.iter().for_each(|figure| table.row(row(figure)));
     let title = style.paint(Ink::Strong, &format!("{name}   {model}"));
     let text = screen::wrap(&about, style.width.min(90));
-    Ok(format!("{title}\n{text}\n\n{}", table.render(style)))
+    let bands = bands_table(&bands, style);
+    Ok(format!("{title}\n{text}\n\n{}\n{bands}", table.render(style)))
+}
+
+/// How far predictions are from published figures that nothing was fitted to.
+fn bands_table(bands: &[ErrorBand], style: &Style) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
+    table.heading(["predicted", "usually within", "9 of 10 within", "figures"]);
+    for band in bands {
+        table.row([
+            TableCell::from(band.kind.as_str()),
+            TableCell::new(Ink::Strong, within(band.half_within)),
+            TableCell::from(within(band.most_within)),
+            TableCell::dim(band.rows.to_string()),
+        ]);
+    }
+    let line = "How far virtual drives are from published figures that nothing was fitted to, by kind of figure: \
+                half of them are within the first column.";
+    format!("{}\n{}", screen::wrap(line, style.width.min(90)), table.render(style))
+}
+
+/// A factor in words: a percentage as far as it is one that reads well.
+fn within(factor: f64) -> String {
+    if factor < 2.0 {
+        format!("{:.0}%", 100.0 * (factor - 1.0))
+    } else {
+        format!("a factor of {factor:.1}")
+    }
+}
+
+fn band_as_json(band: &ErrorBand) -> serde_json::Value {
+    json!({
+        "kind": band.kind,
+        "published_figures": band.rows,
+        "half_within_factor": band.half_within,
+        "nine_of_ten_within_factor": band.most_within,
+    })
 }
 
 fn row(figure: &FigureLine) -> [TableCell; 4] {

@@ -16,6 +16,7 @@ pub mod io;
 pub mod iozone;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 pub mod list;
+pub mod make;
 pub mod manual;
 pub mod methods;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
