@@ -33,10 +33,10 @@ impl Counts {
     pub fn repeat(&mut self, before: &Counts, share: u64, whole: u64) -> u64 {
         let mut sum = 0;
         for (mine, before) in self.0.iter_mut().zip(before.0) {
-            let since = u128::from(*mine - before);
-            let added = (since * u128::from(share) / u128::from(whole.max(1))) as u64;
-            *mine += added;
-            sum += added;
+            let count = u128::from(*mine - before);
+            let share_count = (count * u128::from(share) / u128::from(whole.max(1))) as u64;
+            *mine += share_count;
+            sum += share_count;
         }
         sum
     }

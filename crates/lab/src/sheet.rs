@@ -89,8 +89,8 @@ impl Sheet {
         self.put_limits(&mut spec, file);
         let figures = spec.figures();
         let keys = |from: &str| {
-            let of = figures.iter().filter(|figure| figure.from == from);
-            of.map(|figure| figure.key.clone()).collect::<Vec<_>>()
+            let matching = figures.iter().filter(|figure| figure.from == from);
+            matching.map(|figure| figure.key.clone()).collect::<Vec<_>>()
         };
         let (of_class, guessed) = (keys("class"), keys("guessed"));
         let decided = figures.iter().filter(|figure| figure.from == "sheet").cloned().collect();

@@ -71,17 +71,17 @@ impl Drive {
             page_bytes: self.page_bytes,
             traffic: Traffic::default(),
         };
-        let (at, pages) = (self.arrived, leap.write_bytes.div_ceil(self.page_bytes));
+        let (arrival_ns, pages) = (self.arrived, leap.write_bytes.div_ceil(self.page_bytes));
         let open_pages = self.open_pages();
         let mut accepts = true;
         for offset in offsets {
             let lpn = self.page_of(offset);
-            let written = match &mut self.translation {
-                Translation::Page(page) => page.write(at, lpn, pages, &mut flash),
-                Translation::Au(au) => au.write(at, lpn, pages, &mut flash),
+            let outcome = match &mut self.translation {
+                Translation::Page(page) => page.write(arrival_ns, lpn, pages, &mut flash),
+                Translation::Au(au) => au.write(arrival_ns, lpn, pages, &mut flash),
             };
             self.counters.written_bytes += u64::from(leap.write_bytes);
-            if written.is_err() {
+            if outcome.is_err() {
                 accepts = false;
                 break;
             }

@@ -64,11 +64,11 @@ impl Die {
     /// Suspends the program for a read. Reads of several planes at a time suspend it once.
     #[inline]
     fn suspend(&mut self, begin: u64, end: u64) {
-        let added = end.saturating_sub(begin.max(self.suspended_until));
+        let delay_ns = end.saturating_sub(begin.max(self.suspended_until));
         self.suspended_until = self.suspended_until.max(end);
-        self.program_end += added;
-        self.free += added;
-        self.patience = self.patience.saturating_sub(added);
+        self.program_end += delay_ns;
+        self.free += delay_ns;
+        self.patience = self.patience.saturating_sub(delay_ns);
     }
 }
 

@@ -223,9 +223,9 @@ impl Backend for Sim<'_> {
     }
 
     fn stretch_traffic(&self, ns: u64) -> model::Traffic {
-        let (before, began) = self.stretch;
+        let (before, start_ns) = self.stretch;
         let traffic = self.drive.borrow().traffic();
-        let share = ns as f64 / (self.now - began).max(1) as f64;
+        let share = ns as f64 / (self.now - start_ns).max(1) as f64;
         let mean = |after: u64, before: u64| ((after - before) as f64 * share) as u64;
         model::Traffic {
             programmed: mean(traffic.programmed, before.programmed),

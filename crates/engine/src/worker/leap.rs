@@ -192,14 +192,14 @@ impl<B: Backend> Worker<'_, B> {
     fn intervals_left(&self, leaper: &Leaper, now: u64, bytes_left: u64) -> f64 {
         let pool = &leaper.pool;
         let mean = |sum: u64| (sum as f64 / pool.len().max(1) as f64).max(f64::MIN_POSITIVE);
-        let written: u64 = pool.iter().map(|kinds| bytes_of(kinds, OpKind::Write)).sum();
-        let read: u64 = pool.iter().map(|kinds| bytes_of(kinds, OpKind::Read)).sum();
+        let write_bytes: u64 = pool.iter().map(|kinds| bytes_of(kinds, OpKind::Write)).sum();
+        let read_bytes: u64 = pool.iter().map(|kinds| bytes_of(kinds, OpKind::Read)).sum();
         let by_time = self.part.time_ns.saturating_sub(now) / self.recorder.interval_ns();
-        let by_bytes = bytes_left as f64 / mean(written + read);
+        let by_bytes = bytes_left as f64 / mean(write_bytes + read_bytes);
         let ops_left = self.part.ops.saturating_sub(self.issued) as f64;
         let by_ops = ops_left / mean(pool.iter().map(ops).sum());
         let region = leaper.places as f64 * f64::from(leaper.block);
-        let by_writes = LEAP_PASSES * region / mean(written);
+        let by_writes = LEAP_PASSES * region / mean(write_bytes);
         // The last interval is timed.
         ((by_time as f64).min(by_bytes).min(by_ops) - 1.0).min(by_writes)
     }

@@ -15,33 +15,33 @@ use crate::{present, screen};
 /// Makes a description, and says what of it rests on the sheet.
 pub fn run(args: &MakeArgs) -> Result {
     let file = args.from.display().to_string();
-    let made = Sheet::read(&args.from)?.drive(&file, &args.name)?;
+    let drive = Sheet::read(&args.from)?.drive(&file, &args.name)?;
     if let Some(path) = &args.output {
         // The file begins like one of a fit: both may be replaced.
         let file = emit::Replacement::renew(path, HEAD.as_bytes());
         file.and_then(|mut file| {
-            file.write_all(made.toml.as_bytes())?;
+            file.write_all(drive.toml.as_bytes())?;
             file.finish()
         })
         .map_err(|e| Failure::cannot_write(path, &e))?;
     }
     present::done(&if args.json {
         present::json(&json!({
-            "sheet": made.decided,
-            "class": made.of_class,
-            "guessed": made.guessed,
-            "missing": made.missing,
-            "toml": made.toml,
+            "sheet": drive.decided,
+            "class": drive.of_class,
+            "guessed": drive.guessed,
+            "missing": drive.missing,
+            "toml": drive.toml,
         }))?
     } else {
-        as_text(&made, args, &screen::style())
+        as_text(&drive, args, &screen::style())
     })
 }
 
-fn as_text(made: &SheetDrive, args: &MakeArgs, style: &Style) -> String {
+fn as_text(drive: &SheetDrive, args: &MakeArgs, style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
     table.heading(["figure", "value", "from the sheet"]);
-    for figure in &made.decided {
+    for figure in &drive.decided {
         table.row([
             TableCell::from(figure.key.as_str()),
             TableCell::new(Ink::Strong, figure.value.as_str()),
@@ -49,12 +49,12 @@ fn as_text(made: &SheetDrive, args: &MakeArgs, style: &Style) -> String {
         ]);
     }
     let mut text = format!("{}\n", table.render(style));
-    let line = format!("of the class: {}", made.of_class.join(", "));
+    let line = format!("of the class: {}", drive.of_class.join(", "));
     text += &format!("{}\n", screen::wrap(&line, style.width.min(90)));
-    let line = format!("guessed, as for any drive: {} more parameters", made.guessed.len());
+    let line = format!("guessed, as for any drive: {} more parameters", drive.guessed.len());
     text += &format!("{}\n", screen::wrap(&line, style.width.min(90)));
-    if !made.missing.is_empty() {
-        let line = format!("the sheet could also have: {}", made.missing.join(", "));
+    if !drive.missing.is_empty() {
+        let line = format!("the sheet could also have: {}", drive.missing.join(", "));
         text += &format!("{}\n", screen::wrap(&line, style.width.min(90)));
     }
     text + &match &args.output {
