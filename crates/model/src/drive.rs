@@ -1,6 +1,6 @@
 //! The drive: takes a command at a virtual time and returns its completion time.
 //!
-//! A command passes, in order, through a queue slot, a controller core, the link, the write buffer,
+//! A command passes, in order, through a provider's limit, a queue slot, a controller core, the link, the write buffer,
 //! the map and flash; heat can delay it. Each stage is represented by the time at which it becomes
 //! free, which is exact for a first-come-first-served drive and needs no event queue. When a
 //! command arrives, the idle time before it is used for folding and collection.
@@ -17,6 +17,7 @@ use crate::ftl::au::{AuMapped, AuRules};
 use crate::ftl::page::{Full, PageCounts, PageMapped};
 use crate::health::{LifetimeCounters, ReportedHealth};
 use crate::heat::Heat;
+use crate::limit::Limits;
 use crate::link::{Links, Way};
 use crate::media::{Media, ns};
 use crate::reduction::{ReadCache, Reduction};
@@ -64,6 +65,7 @@ pub struct Drive {
     flush_ignored: bool,
     endurance: u32,
     costs: Costs,
+    limits: Limits,
     links: Links,
     cores: Cores,
     map_cache: MapCache,
@@ -115,6 +117,7 @@ impl Drive {
             flush_ignored: *spec.command.flush_ignored,
             endurance: *spec.wear.endurance,
             costs: Costs::new(&spec),
+            limits: Limits::new(&spec.limit),
             links: Links::new(&spec.link),
             cores: Cores::new(*spec.command.cores),
             map_cache: MapCache::new(spec.map.cache.0, ns(*spec.map.miss_us)),
@@ -159,7 +162,7 @@ impl Drive {
     #[inline]
     pub fn submit(&mut self, now: u64, op: &Op) -> Completion {
         self.arrived = self.arrived.max(now - self.skipped_ns.min(now));
-        let mut now = self.arrived;
+        let mut now = self.limits.admit(self.arrived, op);
         if self.media.vary.is_due(now) {
             self.drift(now);
         }

@@ -35,6 +35,7 @@ mod health;
 mod heat;
 mod hosts;
 mod leap;
+mod limit;
 mod link;
 mod media;
 mod nearest;

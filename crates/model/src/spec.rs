@@ -37,6 +37,8 @@ pub struct DriveSpec {
     pub seed: Figure<u64>,
     /// The host, as far as it affects measurements.
     pub host: HostSpec,
+    /// A provider's limit in front of the drive.
+    pub limit: LimitSpec,
     /// Links between host and drive, nearest to the host first.
     pub link: Vec<LinkSpec>,
     pub command: CommandSpec,
@@ -73,6 +75,7 @@ impl Default for DriveSpec {
             formats: vec![512],
             seed: guess(1),
             host: HostSpec::default(),
+            limit: LimitSpec::default(),
             link: Vec::new(),
             command: CommandSpec::default(),
             buffer: BufferSpec::default(),
@@ -115,6 +118,32 @@ impl Default for HostSpec {
             thread_us: guess(0.0),
             read_copy_mb_s: guess(0.0),
             write_copy_mb_s: guess(0.0),
+        }
+    }
+}
+
+/// A limit of reads and writes together that a provider sets on a volume. The burst is what passes at
+/// the speed of the drive after a rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitSpec {
+    /// Operations per second; 0: no limit.
+    pub iops: Figure<f64>,
+    /// Decimal MB per second; 0: no limit.
+    pub mb_s: Figure<f64>,
+    /// Operations of a burst.
+    pub burst_ops: Figure<f64>,
+    /// Decimal MB of a burst.
+    pub burst_mb: Figure<f64>,
+}
+
+impl Default for LimitSpec {
+    fn default() -> Self {
+        LimitSpec {
+            iops: guess(0.0),
+            mb_s: guess(0.0),
+            burst_ops: guess(0.0),
+            burst_mb: guess(0.0),
         }
     }
 }
