@@ -105,8 +105,13 @@ fn steps(run: &Run) -> impl Iterator<Item = &str> {
 
 /// The limits from outside that affected the run; a different set counts as another machine.
 fn constraints(run: &Run) -> Vec<VerdictKind> {
-    let groups = [VerdictKind::CpuQuota, VerdictKind::IoLimit, VerdictKind::CpuShared];
-    run.verdicts.iter().map(|v| v.kind.clone()).filter(|kind| groups.contains(kind)).collect()
+    let outside = [
+        VerdictKind::CpuQuota,
+        VerdictKind::IoLimit,
+        VerdictKind::CpuShared,
+        VerdictKind::RateLimit,
+    ];
+    run.verdicts.iter().map(|v| v.kind.clone()).filter(|kind| outside.contains(kind)).collect()
 }
 
 /// The workloads, without the checks and the search for causes, which depend on results.

@@ -8,9 +8,10 @@
 //! rest is always made: no value under load shows a power state.
 
 use record::{MetricKey, Unit};
+use rig::Stage;
 use rules::changes::{
-    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, NEAR_BYTES, SLOW_BURSTS,
-    UNITS,
+    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGE_DEPTH, LARGER, NEAR_BYTES,
+    SLOW_BURSTS, UNITS, limit_test_name, other_size, other_size_name,
 };
 use workload::OpKind::{Read, Write};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
@@ -32,6 +33,13 @@ const FLUSHES: u64 = 3;
 /// Repetitions of tests that begin with a rest, and the share of the time for the rests.
 const RESTS: u32 = 3;
 const REST_SHARE: f64 = 0.4;
+
+/// Index of the seed of the tests for limits.
+const LIMIT_SEED: u32 = 31;
+
+/// Runs of a test for a limit, each after a rest, and the intervals of one.
+const LIMIT_RUNS: u32 = 2;
+const LIMIT_INTERVALS: u64 = 40;
 
 /// Share of the time for the other tests. The remainder is for the I/O after each rest.
 const CHANGES_SHARE: f64 = 0.54;
@@ -116,6 +124,59 @@ impl Change {
         }
         w
     }
+}
+
+/// Reads from a rest on, twice, where rates look like those of a limit: what a bucket lets pass comes
+/// back with a rest. Blocks of another size follow, which tell what the limit counts. Rests and reads
+/// take an equal time, all together `seconds`.
+pub(crate) fn limits(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    seconds: f64,
+) -> Result<()> {
+    let sizes = [test_region.small, test_region.large];
+    let part_seconds = seconds / (sizes.len() as u32 * (2 * LIMIT_RUNS + 1)) as f64;
+    session.budget("limits", Budget { seconds, ..Budget::default() }, |session| {
+        let looks_limited = rules::limits_to_test(session.target(), session.seen());
+        let is_tested = |size: &u32| session.plans() || looks_limited.contains(size);
+        let sizes: Vec<u32> = sizes.into_iter().filter(is_tested).collect();
+        for size in sizes {
+            let is_small = size == test_region.small;
+            let test = limit_test(test_region, is_small, part_seconds);
+            session.rounds(LIMIT_RUNS, None, |session, round| {
+                session.rest("rest", part_seconds)?;
+                let interval_ns = Some((part_seconds * 1e9) as u64 / LIMIT_INTERVALS);
+                let stage = Stage { interval_ns, ..Stage::default() };
+                session.probe_in(&TestRegion::replicate(&test, round), round, stage)?;
+                Ok(Round::Again)
+            })?;
+            let block = other_size(size, is_small);
+            let other = Workload {
+                name: other_size_name(size, block),
+                blocks: workload::BlockSizes::Fixed(block),
+                seed: test.seed + 1,
+                ..test
+            };
+            session.probe(&other, 0)?;
+        }
+        Ok(())
+    })?;
+    session.checkpoint();
+    Ok(())
+}
+
+/// The deep reads of a block size: small blocks at random, large ones in order.
+fn limit_test(test_region: &TestRegion, is_small: bool, seconds: f64) -> Workload {
+    let (pattern, block, depth) = if is_small {
+        (Pattern::UniformOnce, test_region.small, DEPTH)
+    } else {
+        (Pattern::Sequential, test_region.large, LARGE_DEPTH)
+    };
+    let region = test_region.region();
+    let mut w = Workload::new(limit_test_name(block), pattern, Mix::READ, block, region);
+    (w.depth, w.stop, w.seed) =
+        (depth, Stop::after_seconds(seconds), test_region.seed_of(SEED + LIMIT_SEED));
+    w
 }
 
 /// Runs the tests of a kind's unexplained values within `seconds`. They follow these values

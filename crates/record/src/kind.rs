@@ -205,6 +205,12 @@ kinds! {
         LinkDowngraded = "link-downgraded" => "the link is below its maximum",
         /// The drive is already hot.
         HotDrive = "hot-drive" => "the drive was hot",
+        /// The bridge offers UAS, but the kernel sends it one command at a time.
+        UasUnused = "uas-unused" => "the bridge's UAS is not used",
+        /// The drive takes discards, but the kernel or a bridge does not pass them on.
+        DiscardHidden = "discard-hidden" => "discards do not reach the drive",
+        /// The file system added requests to those of the workload.
+        FileSystemAdds = "file-system-adds" => "the file system added requests",
         /// The hypervisor took processor time away.
         CpuStolen = "cpu-stolen" => "the hypervisor took processor time",
         /// The machine is swapping.
@@ -343,6 +349,8 @@ kinds! {
         CpuQuota = "CPU QUOTA",
         /// A control group limits the I/O.
         IoLimit = "IO LIMIT",
+        /// Something below this machine, such as a provider, limits the rate.
+        RateLimit = "RATE LIMIT",
         /// The drive completed nothing at all for part of the time.
         Stall = "STALL",
         /// Other programs kept the drive busy.

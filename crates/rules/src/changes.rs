@@ -8,6 +8,9 @@ use workload::OpKind::{Read, Write};
 /// Queue depth of the deep cells.
 pub const DEPTH: u32 = 32;
 
+/// Queue depth of large blocks in order.
+pub const LARGE_DEPTH: u32 = 8;
+
 /// The evidence of how many commands a drive takes at a time.
 pub const COMMANDS_AT_A_TIME: &str = "rate at depth 32 / at depth 1";
 
@@ -71,6 +74,36 @@ pub const AFTER_REST: &str = "check-read-after-rest";
 
 /// Flushes with nothing to flush, each after a read.
 pub const EMPTY_FLUSH: &str = "cause-flush-nothing";
+
+/// Name of the test for a limit with blocks of this size, which begins after a rest as long as
+/// itself.
+pub fn limit_test_name(block: u32) -> String {
+    format!("cause-read-limit-{}", record::size_word(u64::from(block)))
+}
+
+/// The blocks that follow a test for a limit with blocks of this size: small ones are doubled, large
+/// ones halved, so that the rate stays near.
+pub fn other_size(block: u32, is_small: bool) -> u32 {
+    if is_small { 2 * block } else { block / 2 }
+}
+
+/// Name of what follows a test for a limit with blocks of this size at once, with blocks of another.
+pub fn other_size_name(tested: u32, block: u32) -> String {
+    let [tested, block] = [tested, block].map(|bytes| record::size_word(u64::from(bytes)));
+    format!("cause-read-limited-{tested}-{block}")
+}
+
+/// Whether a workload of this name follows the test for a limit with blocks of this size.
+pub fn is_other_size_of(name: &str, tested: u32) -> bool {
+    let tested = record::size_word(u64::from(tested));
+    name.strip_prefix("cause-read-limited-")
+        .is_some_and(|rest| rest.starts_with(&format!("{tested}-")))
+}
+
+/// Whether a workload of this name is a test for a limit.
+pub fn is_limit_test(name: &str) -> bool {
+    name.starts_with("cause-read-limit-")
+}
 
 /// Location of a test's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

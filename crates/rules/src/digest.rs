@@ -4,6 +4,7 @@ use record::{Finding, FindingKind, MetricKey, Statistic};
 use rig::{BackendKind, DeviceTraffic, Measurement, Temperature, TimeSplit};
 use workload::{Caching, Mix, OpKind, Workload};
 
+use crate::plateau::{Plateau, plateau};
 use crate::rate_change::rate_change;
 use crate::time_series::{Fall, TimeSeries};
 
@@ -51,6 +52,8 @@ pub struct Digest {
     pub rates: Vec<f64>,
     /// The fall of its rate, if the mean is of neither level.
     pub fall: Option<Fall>,
+    /// The rate that it kept after a burst, if it had one.
+    pub plateau: Option<Plateau>,
     /// Time of the flushes.
     pub flush_s: f64,
     /// Median and mean time of a read, nanoseconds; 0 without reads.
@@ -71,6 +74,7 @@ impl Digest {
         let flush_ns = m.kind(OpKind::Flush).map_or(0, |k| k.service.sum());
         let elapsed_ns = u128::from(m.elapsed_ns);
         let busy_ns = elapsed_ns.saturating_sub(flush_ns).max(1);
+        let series = TimeSeries::from_measurement(m);
         let threads_ns = (elapsed_ns * u128::from(workload.jobs)).max(1);
         Digest {
             name: workload.name.clone(),
@@ -101,7 +105,8 @@ impl Digest {
             stalled_s: m.stalled_ns(workload) as f64 / 1e9,
             throttled_s: (m.throttled_ns.min(m.elapsed_ns)) as f64 / 1e9,
             rates: m.rates().into_iter().flatten().collect(),
-            fall: rate_change(&TimeSeries::from_measurement(m)),
+            fall: rate_change(&series),
+            plateau: plateau(&series, workload.blocks.max()),
             flush_s: flush_ns as f64 / 1e9,
             read_ns: kinds[0].map_or([0.0; 2], |k| {
                 let median = k.service.quantile(0.5).unwrap_or(0);

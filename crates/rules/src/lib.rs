@@ -45,9 +45,11 @@ mod mix;
 mod mixed;
 mod nearby;
 mod others;
+mod plateau;
 mod power;
 mod ram;
 pub mod rate_change;
+mod rate_limit;
 mod rule;
 mod speed;
 mod stall;
@@ -78,7 +80,9 @@ pub use flush::FlushTimes;
 pub use host::Neighbour;
 pub use map_cache::{MapSpan, held as map_held, misses as map_misses};
 pub use misaligned::{ALIKE, Shift};
+pub use plateau::Plateau;
 pub use ram::PageCache;
+pub use rate_limit::limits_to_test;
 pub use rule::{Answer, Ruling};
 pub use speed::{CommandTimes, Legacy, PlaceRates};
 pub use steady::Steadiness;
@@ -89,7 +93,7 @@ pub use untrimmed::ReachedState;
 pub use untrimmed::States;
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 37] = [
+static RULES: [&Rule; 38] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -109,6 +113,7 @@ static RULES: [&Rule; 37] = [
     &group::QUOTA,
     &group::IO,
     &cpu_shared::RULE,
+    &rate_limit::RULE,
     &stall::RULE,
     &others::RULE,
     &link::RULE,

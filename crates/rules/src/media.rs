@@ -85,8 +85,13 @@ const MOST: f64 = 0.5;
 const SENSE_MIN: f64 = 1.0 / 3.0;
 
 /// Rules that find a limit of this machine.
-pub(super) const LIMITS_OF_HOST: &[&Rule] =
-    &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO, &super::cpu_shared::RULE];
+pub(super) const LIMITS_OF_HOST: &[&Rule] = &[
+    &super::ram::RULE,
+    &super::group::QUOTA,
+    &super::group::IO,
+    &super::cpu_shared::RULE,
+    &super::rate_limit::RULE,
+];
 
 /// Rules that find a limit outside the drive.
 pub(super) const OUTSIDE_DRIVE: &[&Rule] = &[
@@ -94,6 +99,7 @@ pub(super) const OUTSIDE_DRIVE: &[&Rule] = &[
     &super::group::QUOTA,
     &super::group::IO,
     &super::cpu_shared::RULE,
+    &super::rate_limit::RULE,
     &super::others::RULE,
 ];
 

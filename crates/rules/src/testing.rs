@@ -75,6 +75,7 @@ pub fn digest(name: &str) -> Digest {
         throttled_s: 0.0,
         rates: Vec::new(),
         fall: None,
+        plateau: None,
         flush_s: 0.0,
         read_ns: [0.0; 2],
         fast_read_ns: 0.0,

@@ -119,6 +119,12 @@ impl TimeSeries {
         (self.bytes() > 0.0 && self.seconds() > 0.0).then(|| self.bytes() / self.seconds())
     }
 
+    /// Bytes per second in the first interval.
+    pub fn first_rate(&self) -> Option<f64> {
+        let first = self.points.get(1).filter(|first| first.seconds > 0.0)?;
+        Some(first.bytes / first.seconds)
+    }
+
     /// Bytes per second in each of `n` equal times, at least one.
     pub fn rates_over_time(&self, n: usize) -> Vec<f64> {
         let n = n.max(1);
@@ -128,7 +134,7 @@ impl TimeSeries {
     }
 
     /// Bytes transferred until a time in seconds, by interpolation.
-    fn bytes_at(&self, seconds: f64) -> f64 {
+    pub(crate) fn bytes_at(&self, seconds: f64) -> f64 {
         let next = self.points.partition_point(|point| point.seconds < seconds);
         let Some(after) = self.points.get(next) else { return self.bytes() };
         let Some(before) = next.checked_sub(1).map(|last| self.points[last]) else {

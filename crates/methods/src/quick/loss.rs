@@ -211,6 +211,7 @@ fn adds_time(kind: &VerdictKind) -> bool {
             | VerdictKind::MapCache
             | VerdictKind::Stall
             | VerdictKind::CpuShared
+            | VerdictKind::RateLimit
             | VerdictKind::Flush
             | VerdictKind::FileSystem
             | VerdictKind::BlockQueue
@@ -231,6 +232,7 @@ fn is_used_up(verdict: &Verdict, metric: &str) -> bool {
         | VerdictKind::HostCeiling
         | VerdictKind::Cpu
         | VerdictKind::IoLimit
+        | VerdictKind::RateLimit
         | VerdictKind::FlashBound
         | VerdictKind::Controller => true,
         VerdictKind::PerCommand => gain(verdict, metric).is_none(),
@@ -274,6 +276,7 @@ fn in_words(cause: &VerdictKind) -> String {
         VerdictKind::CpuQuota => "a processor quota".into(),
         VerdictKind::CpuShared => "a shared processor".into(),
         VerdictKind::IoLimit => "a control group".into(),
+        VerdictKind::RateLimit => "a limit of its provider".into(),
         VerdictKind::Stall => "stalls".into(),
         VerdictKind::SaturatedByOthers => "other programs".into(),
         VerdictKind::MappingUnit => "a large mapping unit".into(),

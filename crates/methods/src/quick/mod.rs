@@ -28,6 +28,10 @@ const SECONDS: f64 = 60.0;
 const FILL_SHARE: f64 = 0.1;
 const CHECKS_SHARE: f64 = 0.12;
 const CAUSES_SHARE: f64 = 0.1;
+
+/// Time for the tests for a limit, in addition to the total and as a share of it: few drives need
+/// them.
+const LIMITS_SHARE: f64 = 2.0 / 15.0;
 const REST_SHARE: f64 = 1.0 / 6.0;
 
 /// Multiples of the time for the causes of reads and of writes behind a slow link: a card takes up
@@ -62,7 +66,8 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             scattered data, once; (8) the checks of 'authentic' in their short form. After phases \
             4 and 6, reads and writes whose rate is still unexplained are measured again with one \
             change each: a higher queue depth, larger blocks, sequential blocks, few blocks, a \
-            burst after a rest. Reads and writes are sequential 1 MiB blocks at queue depths 8 \
+            burst after a rest. Reads at a rate that neither the queue nor the block size \
+            changes are read again after rests, up to 8 s, in search of a provider's limit. Reads and writes are sequential 1 MiB blocks at queue depths 8 \
             and 1 and random 4 KiB blocks at queue depths 32 and 1. Phases 4 to 6 have four \
             rounds (--replicates) of cells of 0.75 s, the first quarter of which is discarded; \
             a value is the total operations over the total time, for writes including the \
@@ -140,6 +145,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
     let causes = slow.map(|times_longer| times_longer * times.causes / 2.0);
     let mut run = vec![("reads", phase(session, rounds, reads(&test_region, 0))?)];
     causes::run(session, &test_region, Read, causes[0])?;
+    causes::limits(session, &test_region, times.limits)?;
     if test_region.writes {
         run.push(("sequential writes", phase(session, rounds, writes(&test_region))?));
         run.push(("random writes", phase(session, rounds, random_writes(&test_region))?));
@@ -160,6 +166,7 @@ struct Times {
     rest: f64,
     cell: f64,
     causes: f64,
+    limits: f64,
     checks: f64,
 }
 
@@ -175,7 +182,7 @@ impl Times {
         let cells = f64::from(SINGLE_CELLS + rounds * ROUND_CELLS);
         let causes = CAUSES_SHARE * seconds;
         let cell = (seconds - fill - rest - causes - checks) / cells;
-        Times { fill, rest, cell, causes, checks }
+        Times { fill, rest, cell, causes, limits: LIMITS_SHARE * seconds, checks }
     }
 }
 

@@ -33,6 +33,7 @@ mod others;
 mod overrides;
 mod power;
 mod ram;
+mod rate_limit;
 mod rulings;
 mod speed;
 mod stall;

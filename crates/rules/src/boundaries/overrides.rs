@@ -8,12 +8,12 @@ use crate::testing::{device, digest, named, split, target, with_link};
 use crate::{
     Checks, Digest, RULES, Ruling, above_drive, cache_end, contenders, content, cpu, cpu_shared,
     depth, device_cache, fallen, flush, flush_cost, full, group, heat, host, judge, just_written,
-    link, map_cache, media, misaligned, mix, nearby, others, power, ram, speed, stall, steady,
-    throttle, trim, untrimmed, wear,
+    link, map_cache, media, misaligned, mix, nearby, others, power, ram, rate_limit, speed, stall,
+    steady, throttle, trim, untrimmed, wear,
 };
 
 /// Every rule with its name, in the order of their conclusions.
-static NAMES: [(&str, &Rule); 37] = [
+static NAMES: [(&str, &Rule); 38] = [
     ("ram", &ram::RULE),
     ("cache end", &cache_end::RULE),
     ("untrimmed", &untrimmed::UNTRIMMED),
@@ -33,6 +33,7 @@ static NAMES: [(&str, &Rule); 37] = [
     ("quota", &group::QUOTA),
     ("io limit", &group::IO),
     ("cpu shared", &cpu_shared::RULE),
+    ("rate limit", &rate_limit::RULE),
     ("stall", &stall::RULE),
     ("others", &others::RULE),
     ("link", &link::RULE),
@@ -63,7 +64,7 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         let by: Vec<_> = rule.overridden_by.iter().map(|rule| name(rule)).collect();
         (name(rule), rule.role, by.join(", "))
     });
-    let (limits, ram) = ("ram, quota, io limit, cpu shared", "ram");
+    let (limits, ram) = ("ram, quota, io limit, cpu shared, rate limit", "ram");
     use Role::{Bound, Cause, Check, Claim, Rest};
     let expected = [
         ("ram", Check, ""),
@@ -85,6 +86,7 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         ("quota", Cause, ""),
         ("io limit", Cause, ram),
         ("cpu shared", Cause, "quota"),
+        ("rate limit", Cause, "ram, quota, io limit, cpu shared"),
         ("stall", Cause, ram),
         ("others", Cause, ram),
         ("link", Bound, ram),
@@ -101,8 +103,8 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         ("full", Cause, ""),
         ("mix", Cause, ""),
         ("above drive", Rest, "ram, quota, io limit, cpu shared, cpu"),
-        ("media", Rest, "ram, quota, io limit, cpu shared, others"),
-        ("just written", Rest, "ram, quota, io limit, cpu shared, others"),
+        ("media", Rest, "ram, quota, io limit, cpu shared, rate limit, others"),
+        ("just written", Rest, "ram, quota, io limit, cpu shared, rate limit, others"),
     ];
     for ((rule, role, by), expected) in said.zip(expected) {
         assert_eq!((rule, role, by.as_str()), expected);

@@ -34,7 +34,7 @@ fn round(value: f64) -> f64 {
 
 #[test]
 fn the_texts_and_numbers_of_rulings_are_as_reviewed() {
-    let rules: [(&str, Vec<Ruling>); 33] = [
+    let rules: [(&str, Vec<Ruling>); 34] = [
         ("above drive", super::above_drive::examples()),
         ("cache end", super::cache_end::examples()),
         ("contenders", super::contenders::examples()),
@@ -61,6 +61,7 @@ fn the_texts_and_numbers_of_rulings_are_as_reviewed() {
         ("others", super::others::examples()),
         ("power", super::power::examples()),
         ("ram", super::ram::examples()),
+        ("rate limit", super::rate_limit::examples()),
         ("speed", super::speed::examples()),
         ("stall", super::stall::examples()),
         ("steady", super::steady::examples()),

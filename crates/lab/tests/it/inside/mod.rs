@@ -1,6 +1,7 @@
 //! Tests methods that detect a drive's internals, on virtual drives with known internals and few
 //! seeds. `cargo xtask bench inside` counts the errors over 20 seeds.
 
+mod limits;
 mod rates;
 mod wear;
 

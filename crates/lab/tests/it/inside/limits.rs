@@ -1,0 +1,115 @@
+//! RATE LIMIT on virtual volumes with drawn limits: operations or bytes per second, or both, with
+//! bursts. `SSDYNO_LIMITS_SEED` and `SSDYNO_LIMITS_COUNT` draw others and more.
+
+use record::Verdict;
+use script::Options;
+
+use super::{preset, run_with};
+
+/// Numbers from a seed.
+struct Draw(u64);
+
+impl Draw {
+    /// From 0 up to 1.
+    fn share(&mut self) -> f64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as f64 / (1u64 << 31) as f64
+    }
+
+    /// Between two numbers, each factor as likely as another.
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low * (high / low).powf(self.share())
+    }
+}
+
+/// What a limit is, per second, and its burst.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    per_s: f64,
+    burst: f64,
+}
+
+/// The drive of a volume and its limits.
+#[derive(Clone, Copy, Debug)]
+struct Volume {
+    drive: &'static str,
+    ops: Option<Limit>,
+    bytes: Option<Limit>,
+}
+
+/// Drives faster than any drawn limit.
+const DRIVES: [&str; 3] = ["samsung-980-pro-1t", "samsung-970-evo-plus-250", "crucial-bx100-120"];
+
+fn drawn(seed: u64) -> Volume {
+    let mut draw = Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    draw.share();
+    let drive = DRIVES[(draw.share() * DRIVES.len() as f64) as usize];
+    let kind = draw.share();
+    let mut limit = |low, high| {
+        let per_s = draw.between(low, high);
+        Limit { per_s, burst: per_s * draw.between(0.05, 4.0) }
+    };
+    let ops = (kind < 0.6).then(|| limit(200.0, 20_000.0));
+    // Twice the smallest blocks reach the limit of operations first.
+    let low = ops.map_or(0.0, |ops: Limit| 8192.0 * ops.per_s).max(20e6);
+    let bytes = (kind > 0.4).then(|| limit(low, 300e6));
+    Volume { drive, ops, bytes }
+}
+
+/// The limit and burst of a verdict that counts in this unit, and whether the burst may be larger.
+fn said(verdicts: &[Verdict], unit: record::Unit) -> Option<(Limit, bool)> {
+    let mut said = verdicts.iter().filter(|verdict| verdict.kind.name() == "RATE LIMIT");
+    let verdict = said.find(|verdict| verdict.evidence[0].unit == unit)?;
+    let [limit, burst] = [0, 1].map(|nth| &verdict.evidence[nth]);
+    Some((Limit { per_s: limit.value, burst: burst.value }, burst.name.starts_with("at least")))
+}
+
+/// What is wrong with the limit said of a true one; `None` if nothing is.
+fn error(truth: Limit, said: Option<(Limit, bool)>) -> Option<String> {
+    let Some((limit, is_part)) = said else { return Some(format!("{truth:?} was not named")) };
+    let is_rate = (limit.per_s / truth.per_s - 1.0).abs() <= 0.05;
+    let is_burst = if is_part {
+        limit.burst <= 1.1 * truth.burst
+    } else {
+        (limit.burst / truth.burst - 1.0).abs() <= 0.1
+    };
+    (!is_rate || !is_burst).then(|| format!("{truth:?} was said to be {limit:?}, part: {is_part}"))
+}
+
+#[test]
+fn limits_of_providers_are_named_with_their_rate_and_burst() {
+    let number = |name: &str, usual| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+    };
+    let (first, count) = (number("SSDYNO_LIMITS_SEED", 430), number("SSDYNO_LIMITS_COUNT", 6));
+    let mut wrong = Vec::new();
+    for seed in first..first + count {
+        let volume = drawn(seed);
+        let text = |limit: Option<f64>| limit.unwrap_or(0.0).to_string();
+        let overrides = [
+            ("limit.iops", text(volume.ops.map(|limit| limit.per_s))),
+            ("limit.burst_ops", text(volume.ops.map(|limit| limit.burst))),
+            ("limit.mb_s", text(volume.bytes.map(|limit| limit.per_s / 1e6))),
+            ("limit.burst_mb", text(volume.bytes.map(|limit| limit.burst / 1e6))),
+        ];
+        let overrides = overrides.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let spec = preset(volume.drive, &overrides);
+        let options = Options { seed, ..Options::default() };
+        let out = run_with(methods::find("quick").expect("a method"), &spec, &options);
+        let ops =
+            volume.ops.and_then(|limit| error(limit, said(&out.verdicts, record::Unit::Iops)));
+        let unit = record::Unit::BytesPerSecond;
+        let bytes = volume.bytes.and_then(|limit| error(limit, said(&out.verdicts, unit)));
+        for error in ops.into_iter().chain(bytes) {
+            let query: Vec<String> =
+                overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            wrong.push(format!(
+                "{error}\n  'sim:{}?{}' --seed {seed}",
+                volume.drive,
+                query.join("&")
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -1,0 +1,109 @@
+//! RATE LIMIT: how alike the rates of a limit are, how a burst is told, and when a test is worth its
+//! time.
+
+use rig::{Bus, TargetInfo};
+use workload::OpKind::{Read, Write};
+
+use super::{short, table};
+use crate::changes::{DEPTH, limit_test_name, other_size_name};
+use crate::rate_limit::{limits_to_test, rate_limit};
+use crate::testing::{digest, in_order, named, random, target, with_link};
+use crate::{Digest, Plateau, Ruling};
+
+/// A second of deep reads for a rule only, in MB/s.
+fn probe(name: &str, block_bytes: u32, rate: f64) -> Digest {
+    let bytes = (rate * 1e6) as u64;
+    let ops = [bytes / u64::from(block_bytes), 0];
+    let depth_nominal = Some(DEPTH);
+    let reads = Digest { bytes: [bytes, 0], ops, block_bytes, depth_nominal, ..digest("x") };
+    named(name, Digest { probe: true, ..reads })
+}
+
+/// A test with 4 KiB blocks that keeps this rate in MB/s after a burst in MB, and lasts a second.
+fn test(rate: f64, burst: f64) -> Digest {
+    let plateau = Some(Plateau { rate: rate * 1e6, burst_bytes: burst * 1e6 });
+    Digest { plateau, ..probe(&limit_test_name(4096), 4096, rate) }
+}
+
+/// Blocks of 8 KiB right after it, in MB/s.
+fn other_size(rate: f64) -> Digest {
+    probe(&other_size_name(4096, 8192), 8192, rate)
+}
+
+/// 1,000 random reads per second beside these tests.
+fn judge(tests: &[Digest]) -> Vec<Ruling> {
+    let cells = [random(Read, 1, 1, 1000.0), random(Write, 1, DEPTH, 1000.0)];
+    rate_limit(&[&cells[..], tests].concat())
+}
+
+#[test]
+fn runs_agree_within_5_percent_and_blocks_of_another_size_tell_what_is_counted() {
+    let said = |tests: Vec<Digest>| short(judge(&tests));
+    let both = "RATE LIMIT: rand-read-4KiB-q1, rand-write-4KiB-q32";
+    let rows = [
+        (vec![test(4.096, 1.0), test(4.096, 1.0), other_size(8.192)], both),
+        (vec![test(4.0, 1.0), test(4.19, 1.0), other_size(8.192)], both),
+        (vec![test(3.8, 1.0), test(4.4, 1.0), other_size(8.192)], "nothing"),
+        (vec![test(4.096, 1.0), other_size(8.6)], both),
+        (vec![test(4.096, 1.0), other_size(8.7)], "nothing"),
+        // As many bytes: a limit of bytes, which the cells have as well.
+        (vec![test(4.096, 1.0), other_size(4.096)], both),
+        (vec![test(4.096, 1.0), other_size(6.0)], "nothing"),
+        (vec![test(4.096, 1.0)], "nothing"),
+        // A limit that no figure has.
+        (vec![test(5.0, 1.0), other_size(10.0)], "nothing"),
+    ];
+    table(said, rows);
+    let no_burst = Digest { plateau: None, ..test(4.096, 1.0) };
+    assert_eq!(said(vec![test(4.096, 1.0), no_burst, other_size(8.192)]), "nothing");
+}
+
+#[test]
+fn a_burst_of_what_the_rest_regains_is_a_part() {
+    let burst = |megabytes| {
+        let rulings = judge(&[test(4.096, megabytes), other_size(8.192)]);
+        rulings[0].verdict.evidence[1].name.clone()
+    };
+    assert_eq!(burst(3.2), "burst after a rest");
+    assert_eq!(burst(3.3), "at least burst after a rest");
+}
+
+#[test]
+fn reads_that_neither_queue_nor_blocks_change_are_tested_but_not_on_cards() {
+    let said = |(bus, single, deep, larger): (Bus, f64, f64, f64)| {
+        let target = TargetInfo { bus, ..target() };
+        let seen = [
+            random(Read, 1, 1, single),
+            random(Read, 1, DEPTH, deep),
+            random(Read, 4, DEPTH, larger),
+        ];
+        !limits_to_test(&target, &seen).is_empty()
+    };
+    let rows = [
+        ((Bus::Virtio, 1000.0, 3000.0, 100.0), true),
+        ((Bus::Virtio, 1000.0, 3001.0, 100.0), false),
+        ((Bus::Virtio, 1000.0, 9000.0, 7700.0), true),
+        ((Bus::Virtio, 1000.0, 9000.0, 7600.0), false),
+        ((Bus::Virtio, 1000.0, 9000.0, 2250.0), true),
+        ((Bus::Virtio, 1000.0, 9000.0, 1900.0), false),
+        ((Bus::Usb, 1000.0, 1000.0, 1000.0), false),
+        ((Bus::Sd, 1000.0, 1000.0, 1000.0), false),
+    ];
+    for (case, expected) in rows {
+        assert_eq!(said(case), expected, "{case:?}");
+    }
+    let large = |random_rate: f64, link: f64| {
+        let seen = [
+            random(Read, 1, 1, 1000.0),
+            in_order(Read, 1, 100e6),
+            random(Read, 16, DEPTH, random_rate / 65536.0),
+        ];
+        limits_to_test(&with_link(link), &seen)
+    };
+    assert_eq!(large(100e6, 1e9), [1 << 20]);
+    assert_eq!([large(80e6, 1e9), large(100e6, 110e6)], [[0u32; 0]; 2]);
+}
+
+pub fn examples() -> Vec<Ruling> {
+    judge(&[test(4.096, 1.024), test(4.1, 1.03), other_size(8.2)])
+}

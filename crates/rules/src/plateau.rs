@@ -1,0 +1,90 @@
+//! The rate that a workload keeps after a burst at its start.
+//!
+//! A bucket that a limit empties at one rate leaves a straight line of bytes over time, and the line
+//! meets the start at the size of the bucket.
+
+use analysis::Slope;
+
+use crate::time_series::TimeSeries;
+
+/// Points of the second half of the time through which the line is fitted.
+const POINTS: usize = 33;
+
+/// Maximum distance of a point from the line, as a share of the bytes of that half, and in
+/// operations: a limit keeps time far better, and a point falls between two completions.
+const WITHIN: f64 = 0.02;
+const OPS_WITHIN: f64 = 2.5;
+
+/// Minimum ratio of the rate at first to the one kept.
+const BURST_RATIO_MIN: f64 = 1.25;
+
+/// Minimum number of operations of a burst: fewer are those that a queue has in flight.
+const BURST_OPS_MIN: f64 = 4.0;
+
+/// A rate that a workload keeps, and what it moved beyond it at first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plateau {
+    /// Bytes per second that it keeps.
+    pub rate: f64,
+    /// Bytes at first in addition to those at this rate.
+    pub burst_bytes: f64,
+}
+
+/// The plateau of a workload in blocks of this size, if its second half is even and a burst precedes
+/// it.
+pub fn plateau(series: &TimeSeries, block_bytes: u32) -> Option<Plateau> {
+    let (block_bytes, seconds) = (f64::from(block_bytes), series.seconds());
+    let step_s = seconds / 2.0 / (POINTS - 1) as f64;
+    let bytes: Vec<f64> =
+        (0..POINTS).map(|i| series.bytes_at(seconds / 2.0 + i as f64 * step_s)).collect();
+    let line = Slope::fit(&bytes).filter(|line| line.excursion > 0.0)?;
+    let rate = line.excursion / (seconds / 2.0);
+    let within_bytes = (WITHIN * line.excursion).max(OPS_WITHIN * block_bytes);
+    let middle = (POINTS - 1) as f64 / 2.0;
+    let is_even = bytes.iter().enumerate().all(|(i, bytes)| {
+        let on_line = line.mean + line.excursion * (i as f64 - middle) / (POINTS - 1) as f64;
+        (bytes - on_line).abs() <= within_bytes
+    });
+    let burst_bytes = line.mean - rate * 0.75 * seconds;
+    let is_burst = burst_bytes >= BURST_OPS_MIN * block_bytes
+        && series.first_rate().is_some_and(|first| first >= BURST_RATIO_MIN * rate);
+    (is_even && is_burst).then_some(Plateau { rate, burst_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Unit;
+    use rig::Measurement;
+
+    use super::*;
+
+    /// Reads of 4 KiB, in MB per interval of 100 ms.
+    fn series(megabytes: &[f64]) -> TimeSeries {
+        let mut m =
+            Measurement { elapsed_ns: 100_000_000 * megabytes.len() as u64, ..Default::default() };
+        for (end, megabytes) in (1u64..).zip(megabytes) {
+            m.series.push(end * 100_000_000, &[("read", Unit::Bytes, Some(megabytes * 1e6))]);
+        }
+        TimeSeries::from_measurement(&m)
+    }
+
+    fn rounded(megabytes: &[f64]) -> Option<[f64; 2]> {
+        let plateau = plateau(&series(megabytes), 4096)?;
+        Some([plateau.rate, plateau.burst_bytes].map(|bytes| (bytes / 1e5).round() / 10.0))
+    }
+
+    #[test]
+    fn a_bucket_leaves_a_line_that_meets_the_start_at_its_size() {
+        assert_eq!(rounded(&[9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some([10.0, 8.0]));
+        assert_eq!(rounded(&[3.0, 3.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some([10.0, 5.0]));
+        assert_eq!(rounded(&[1.26, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some([10.0, 0.3]));
+    }
+
+    #[test]
+    fn one_rate_a_small_burst_and_an_uneven_end_are_no_plateau() {
+        assert_eq!(rounded(&[1.0; 10]), None);
+        assert_eq!(rounded(&[1.2, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), None);
+        assert_eq!(rounded(&[9.0, 1.0, 1.0, 1.0, 1.0, 1.4, 0.7, 1.3, 0.6, 1.5]), None);
+        assert_eq!(rounded(&[]), None, "nothing was moved");
+    }
+}

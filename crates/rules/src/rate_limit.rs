@@ -1,0 +1,180 @@
+//! RATE LIMIT: does something below this machine limit the rate, as providers do with volumes?
+//!
+//! Reads after a rest are as fast as the drive until a bucket is used up, and then keep one rate to
+//! the operation; a drive has no cache that serves a while of random reads and is ready again after a
+//! second. Blocks of another size follow at once: if as many pass, the limit counts operations, and
+//! bytes if as many bytes do. All figures at that rate have the limit, those of writes, too.
+//!
+//! A limit that this machine sets is known to the kernel (`group.rs`) and overrides this rule.
+
+use record::{Unit, VerdictKind};
+use rig::{Bus, TargetInfo};
+use workload::Mix;
+use workload::OpKind::Read;
+use workload::units::{decimal, throughput};
+
+use super::Ruling;
+use super::device_depth::within;
+use super::grid::Grid;
+use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
+use crate::Digest;
+use crate::changes::{DEPTH, LARGER, is_limit_test, is_other_size_of};
+use crate::plateau::Plateau;
+
+/// Maximum difference between the rates after two rests, and between the rate of a workload and the
+/// limit: what is left in a bucket counts, too.
+const SAME_RATE: f64 = 0.05;
+
+/// The same for what makes a test worth its time.
+const LOOKS_SAME: f64 = 0.15;
+
+/// A queue that speeds up small reads by more than this has no limit of operations near the rate of
+/// single ones.
+const QUEUE_GAIN_MAX: f64 = 3.0;
+
+/// A burst that reaches this share of what a bucket regains in the rest may be a part of it.
+const REGAINED: f64 = 0.8;
+
+pub static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[
+        &super::ram::RULE,
+        &super::group::QUOTA,
+        &super::group::IO,
+        &super::cpu_shared::RULE,
+    ],
+    judge: |facts| rate_limit(facts.seen),
+};
+
+/// What a limit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counted {
+    Operations,
+    Bytes,
+}
+
+impl Counted {
+    /// So many of a workload's bytes in these units.
+    fn of_bytes(self, bytes: f64, block_bytes: u32) -> f64 {
+        match self {
+            Counted::Operations => bytes / f64::from(block_bytes),
+            Counted::Bytes => bytes,
+        }
+    }
+
+    /// A workload's rate in these units.
+    fn rate(self, subject: &Subject<'_>) -> f64 {
+        let bytes = subject.sum(|run| (run.bytes[0] + run.bytes[1]) as f64);
+        self.of_bytes(bytes, subject.first().block_bytes) / subject.seconds().max(1e-9)
+    }
+
+    fn limit_in_words(self, per_s: f64) -> String {
+        match self {
+            Counted::Operations => format!("{per_s:.0} operations per second"),
+            Counted::Bytes => throughput(per_s),
+        }
+    }
+
+    fn burst_in_words(self, burst: f64) -> String {
+        match self {
+            Counted::Operations => format!("{burst:.0} operations"),
+            Counted::Bytes => decimal(burst as u64),
+        }
+    }
+}
+
+pub fn rate_limit(seen: &[Digest]) -> Vec<Ruling> {
+    let subjects = Subject::all(seen);
+    let tests = subjects.iter().filter(|subject| {
+        let first = subject.first();
+        let is_test = is_limit_test(subject.name()) || (first.is_run() && first.random);
+        first.mix == Mix::READ && is_test
+    });
+    tests.filter_map(|test| ruling(test, &subjects)).collect()
+}
+
+/// The limit that a test shows: each of its runs has a burst, and all keep one rate.
+fn ruling(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<Ruling> {
+    let plateaus: Option<Vec<Plateau>> = test.runs().map(|run| run.plateau).collect();
+    let plateaus = plateaus?;
+    let mean = |value: fn(&Plateau) -> f64| {
+        plateaus.iter().map(value).sum::<f64>() / plateaus.len() as f64
+    };
+    let (rate, burst_bytes) = (mean(|p| p.rate), mean(|p| p.burst_bytes));
+    if plateaus.iter().any(|plateau| !within(plateau.rate, rate, SAME_RATE)) {
+        return None;
+    }
+    let block_bytes = test.first().block_bytes;
+    let other = subjects.iter().find(|s| is_other_size_of(s.name(), block_bytes));
+    let counted = match other {
+        Some(other) => [Counted::Operations, Counted::Bytes].into_iter().find(|counted| {
+            within(counted.rate(other), counted.of_bytes(rate, block_bytes), SAME_RATE)
+        })?,
+        // Blocks of one size do not tell; their operations are counted.
+        None if test.first().is_run() => Counted::Operations,
+        None => return None,
+    };
+    let limit = counted.of_bytes(rate, block_bytes);
+    let is_limited = |subject: &&Subject<'_>| within(counted.rate(subject), limit, SAME_RATE);
+    let limited = subjects.iter().filter(is_limited);
+    let figures: Vec<&Subject<'_>> = limited.filter(|s| !s.first().probe).collect();
+    let burst = counted.of_bytes(burst_bytes, block_bytes);
+    // The test follows a rest as long as itself.
+    let is_part = !test.first().is_run() && burst >= REGAINED * limit * test.first().seconds;
+    let least = if is_part { "at least " } else { "" };
+    let text = format!(
+        "Something below this machine, such as a provider's limit of the volume, holds {} to {}; \
+         {least}{} pass faster after a rest.",
+        listed(figures.iter().copied()),
+        counted.limit_in_words(limit),
+        counted.burst_in_words(burst)
+    );
+    let (of_limit, of_burst) = match counted {
+        Counted::Operations => (Unit::Iops, Unit::Number),
+        Counted::Bytes => (Unit::BytesPerSecond, Unit::Bytes),
+    };
+    let ruling = Ruling::yes(VerdictKind::RateLimit, text)
+        .next_test("the same on a volume with a higher limit: these figures should rise with it")
+        .with("limit per second", limit, of_limit)
+        .with(format!("{least}burst after a rest"), burst, of_burst);
+    (!figures.is_empty()).then(|| ruling.explaining_all(&figures))
+}
+
+/// Block sizes, in bytes, whose reads look as if a limit held them: a test after a rest tells.
+/// Providers limit volumes, not cards and sticks, and what the link carries needs no test.
+pub fn limits_to_test(target: &TargetInfo, seen: &[Digest]) -> Vec<u32> {
+    if matches!(target.bus, Bus::Usb | Bus::Sd | Bus::Emmc) || target.ram {
+        return Vec::new();
+    }
+    let (grid, ceiling) = (Grid::from_digests(seen), super::link::ceiling(target));
+    let small = grid.small_at_limit();
+    [small, grid.large_at_limit(ceiling, small.is_some())].into_iter().flatten().collect()
+}
+
+impl Grid<'_> {
+    /// Small random reads that a queue speeds up little, or whose number, or bytes, per second larger
+    /// blocks reach. Short tests differ by what was left in a bucket.
+    fn small_at_limit(&self) -> Option<u32> {
+        let [single, deep] = [1, DEPTH].map(|depth| self.random(Read, 1, depth));
+        let (single, deep) = single.zip(deep)?;
+        let is_reached = self.random(Read, LARGER[0], DEPTH).is_some_and(|larger| {
+            larger >= (1.0 - LOOKS_SAME) * deep
+                || within(larger * f64::from(LARGER[0]), deep, LOOKS_SAME)
+        });
+        (is_reached || deep <= QUEUE_GAIN_MAX * single).then(|| self.small()).flatten()
+    }
+
+    /// Large reads in order, below what the link carries, if smaller random ones reach their bytes per
+    /// second, or have a limit of their own that keeps them from it.
+    fn large_at_limit(&self, ceiling: Option<f64>, is_small_limited: bool) -> Option<u32> {
+        let single = self.in_order(Read, 1)?;
+        let single_rate = single.throughput();
+        let random = self.find(Read, record::Order::Random, LARGER[1], DEPTH);
+        let is_reached = is_small_limited
+            || random.is_some_and(|random| random.throughput() >= (1.0 - LOOKS_SAME) * single_rate);
+        let is_below_link =
+            ceiling.is_none_or(|ceiling| single_rate < (1.0 - LOOKS_SAME) * ceiling);
+        (is_reached && is_below_link).then_some(single.first().block_bytes)
+    }
+}
