@@ -55,7 +55,6 @@ pub(super) enum If {
 pub(super) enum Helper {
     MapLookup = 1,
     MapUpdate = 2,
-    MapDelete = 3,
     Time = 5,
     Random = 7,
     CurrentThread = 14,
@@ -84,6 +83,7 @@ const ATOMIC_EXCHANGE: i32 = 0xe1;
 const LOAD_MAP: u8 = 0x18;
 const MAP_BY_DESCRIPTOR: u8 = 1;
 const FROM_REGISTER: u8 = 0x08;
+const ALU32: u8 = 0x04;
 const ALU64: u8 = 0x07;
 const JUMP: u8 = 0x05;
 const CALL: u8 = 0x85;
@@ -128,6 +128,11 @@ impl Assembler {
     /// `dst op= src`
     pub(super) fn alu(&mut self, op: Alu, dst: Reg, src: Reg) {
         self.push(ALU64 | FROM_REGISTER | op as u8, dst, src as u8, 0, 0);
+    }
+
+    /// `dst =` the lower 32 bits of `src`, which may be a pointer
+    pub(super) fn lower_half(&mut self, dst: Reg, src: Reg) {
+        self.push(ALU32 | FROM_REGISTER | Alu::Move as u8, dst, src as u8, 0, 0);
     }
 
     /// `dst op= number`

@@ -32,16 +32,11 @@ const ATTACH: libc::c_int = 17;
 /// Kinds of maps.
 const HASH: u32 = 1;
 const ARRAY: u32 = 2;
-const LRU_HASH: u32 = 9;
 
 /// Kinds of programs, and how one with types is attached.
 const RAW_TRACEPOINT: u32 = 17;
 const TRACING: u32 = 26;
 const TRACE_RAW_TRACEPOINT: u32 = 23;
-
-/// Entries of the maps: threads, and requests in flight; the oldest are overwritten.
-const THREADS_MAX: u32 = 4096;
-const REQUESTS_MAX: u32 = 16_384;
 
 /// Other processes that are told apart.
 const OTHERS_MAX: u32 = 256;
@@ -239,12 +234,13 @@ impl Tracer {
     }
 
     fn on(kernel: &Kernel, followed: Followed) -> io::Result<Tracer> {
-        let threads = Map::new(LRU_HASH, 4, thread::BYTES, THREADS_MAX)?;
-        let queued = Map::new(LRU_HASH, 8, programs::QUEUED_BYTES, REQUESTS_MAX)?;
-        let issued = Map::new(LRU_HASH, 8, programs::ISSUED_BYTES, REQUESTS_MAX)?;
-        let sums = Map::new(ARRAY, 4, sums::BYTES, programs::ROWS as u32)?;
+        let array = |value_bytes, entries| Map::new(ARRAY, 4, value_bytes, entries);
+        let threads = array(thread::BYTES, programs::THREADS)?;
+        let queued = array(programs::QUEUED_BYTES, programs::REQUESTS)?;
+        let issued = array(programs::ISSUED_BYTES, programs::REQUESTS)?;
+        let sums = array(sums::BYTES, programs::ROWS as u32)?;
+        let mask = array(8, 1)?;
         let processes = Map::new(HASH, programs::NAME_BYTES, 16, OTHERS_MAX)?;
-        let mask = Map::new(ARRAY, 4, 8, 1)?;
         let maps = Maps {
             threads: threads.number(),
             queued: queued.number(),
@@ -277,23 +273,20 @@ impl Tracer {
 
     /// The sums so far.
     pub(crate) fn read(&self) -> Traced {
-        let [reads, writes, completions, metadata_reads, metadata_writes, flushes] = [
-            0,
-            1,
-            programs::SEEN_ROW,
-            programs::METADATA_ROW,
-            programs::METADATA_ROW + 1,
-            programs::FLUSH_ROW,
-        ]
-        .map(|row| self.row(row));
+        let completions = self.row(programs::SEEN_ROW);
         Traced {
-            data: [reads, writes],
+            data: self.both(0),
             seen: completions.completed,
             seen_ns: completions.held_ns,
-            metadata: [metadata_reads, metadata_writes],
-            flushes: flushes.queued,
+            metadata: self.both(programs::METADATA_ROW),
+            flushes: self.row(programs::FLUSH_ROW).queued,
             others: self.others(),
         }
+    }
+
+    /// The rows of reads and of writes.
+    fn both(&self, first: i32) -> [RequestSums; 2] {
+        [first, first + 1].map(|row| self.row(row))
     }
 
     fn row(&self, row: i32) -> RequestSums {

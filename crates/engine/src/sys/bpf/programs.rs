@@ -9,51 +9,60 @@
 use super::asm::{Alu, Assembler, Helper, If, Label, Reg, Size};
 use super::btf::Types;
 
-/// The maps of the programs, by descriptor.
+/// The maps of the programs, all of them arrays, by descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Maps {
-    /// By thread: [`thread`].
+    /// By slot of a thread: [`thread`].
     pub threads: i32,
-    /// By pointer of a bio: [`queued`].
+    /// By slot of a bio's pointer: [`queued`].
     pub queued: i32,
-    /// By pointer of a request: [`issued`].
+    /// By slot of a request's pointer: [`issued`].
     pub issued: i32,
     /// By direction: [`sums`].
     pub sums: i32,
-    /// By name of a process: requests, and their bytes.
+    /// By name of a process: requests, and their bytes. The only hash.
     pub others: i32,
     /// One mask: a request is followed if a random number has none of its bits.
     pub mask: i32,
 }
 
-/// The state of a thread: the time of its last system call, that of the last return, and the
-/// completions since (number << 48 | sum of their times since that return, in units of 16 ns).
+/// Slots of threads, and of requests: a power of two. Each holds the last that came to it, so what is
+/// forgotten, as a bio that another one took along, is overwritten; with 256 requests in flight, .4%
+/// of them are lost so.
+pub(super) const THREADS: u32 = 1 << 12;
+pub(super) const REQUESTS: u32 = 1 << 16;
+
+/// The state of a thread: its number, the time of its last system call, that of the last return, and
+/// the completions since (number << 48 | sum of their times since that return, in units of 16 ns).
 pub(super) mod thread {
-    pub const CALLED: i16 = 0;
-    pub const RETURNED: i16 = 8;
-    pub const COMPLETED: i16 = 16;
-    pub const BYTES: usize = 24;
+    pub const NUMBER: i16 = 0;
+    pub const CALLED: i16 = 8;
+    pub const RETURNED: i16 = 16;
+    pub const COMPLETED: i16 = 24;
+    pub const BYTES: usize = 32;
 }
 
 /// A request in the block layer.
 mod queued {
-    pub const AT: i16 = 0;
-    pub const HELD: i16 = 8;
-    pub const THREAD: i16 = 16;
-    pub const DIRECTION: i16 = 24;
+    pub const POINTER: i16 = 0;
+    pub const AT: i16 = 8;
+    pub const HELD: i16 = 16;
+    pub const THREAD: i16 = 24;
+    pub const DIRECTION: i16 = 32;
 }
-pub(super) const QUEUED_BYTES: usize = 32;
+pub(super) const QUEUED_BYTES: usize = 40;
 
 /// A request in the drive.
 mod issued {
-    pub const AT: i16 = 0;
-    pub const QUEUE: i16 = 8;
-    pub const HELD: i16 = 16;
-    pub const BIO: i16 = 24;
-    pub const THREAD: i16 = 32;
-    pub const DIRECTION: i16 = 40;
+    pub const POINTER: i16 = 0;
+    pub const AT: i16 = 8;
+    pub const QUEUE: i16 = 16;
+    pub const HELD: i16 = 24;
+    pub const BIO: i16 = 32;
+    pub const THREAD: i16 = 40;
+    pub const DIRECTION: i16 = 48;
 }
-pub(super) const ISSUED_BYTES: usize = 48;
+pub(super) const ISSUED_BYTES: usize = 56;
 
 /// Sums of a direction.
 pub(super) mod sums {
@@ -74,6 +83,12 @@ pub(super) const SEEN_ROW: i32 = 2;
 pub(super) const METADATA_ROW: i32 = 3;
 pub(super) const FLUSH_ROW: i32 = 5;
 pub(super) const ROWS: usize = 6;
+
+/// How a pointer is mixed into the number of a slot: its low bits are zeros, and 2^32 divided by the
+/// golden ratio spreads neighbours (Knuth, The Art of Computer Programming, 6.4).
+const POINTER_SHIFT: i32 = 6;
+const MIXER: i32 = 0x61c8_8647;
+const MIXED_SHIFT: i32 = 16;
 
 /// Flags of a bio (include/linux/blk_types.h): metadata, and a flush before its data.
 const METADATA: i32 = 1 << 12;
@@ -125,14 +140,15 @@ impl Offsets {
 use Reg::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
 use Size::{Eight, Four};
 
-/// Ends the program unless the current thread belongs to the process. Leaves its number, as a key,
-/// at `Frame + key`.
-fn only_own_threads(a: &mut Assembler, process: u32, key: i16, end: Label) {
+/// Ends the program unless the current thread belongs to the process. Leaves its number at
+/// `Frame + number`.
+fn only_own_threads(a: &mut Assembler, process: u32, number: i16, end: Label) {
     a.call(Helper::CurrentThread);
     a.alu(Alu::Move, R6, R0);
     a.alu_number(Alu::ShiftRight, R6, 32);
     a.jump_if(If::NotEqual, R6, process as i32, end);
-    a.store(Four, Frame, key, R0);
+    a.store_number(Eight, Frame, number, 0);
+    a.store(Four, Frame, number, R0);
 }
 
 /// R0 = the value of the key at `Frame + key`, or 0.
@@ -143,44 +159,44 @@ fn look_up(a: &mut Assembler, map: i32, key: i16) {
     a.call(Helper::MapLookup);
 }
 
-/// Sets the value at `Frame + value` for the key at `Frame + key`.
-fn update(a: &mut Assembler, map: i32, key: i16, value: i16) {
-    a.load_map(R1, map);
-    a.alu(Alu::Move, R2, Frame);
-    a.alu_number(Alu::Add, R2, i32::from(key));
-    a.alu(Alu::Move, R3, Frame);
-    a.alu_number(Alu::Add, R3, i32::from(value));
-    a.alu_number(Alu::Move, R4, 0);
-    a.call(Helper::MapUpdate);
+/// R0 = the slot of the thread whose number is at `Frame + number`. Uses `Frame + key`.
+fn thread_slot(a: &mut Assembler, maps: &Maps, number: i16, key: i16, end: Label) {
+    a.load(Four, R1, Frame, number);
+    a.alu_number(Alu::And, R1, THREADS as i32 - 1);
+    a.store(Four, Frame, key, R1);
+    look_up(a, maps.threads, key);
+    a.jump_if(If::Equal, R0, 0, end);
 }
 
-/// Removes the key at `Frame + key`.
-fn delete(a: &mut Assembler, map: i32, key: i16) {
-    a.load_map(R1, map);
-    a.alu(Alu::Move, R2, Frame);
-    a.alu_number(Alu::Add, R2, i32::from(key));
-    a.call(Helper::MapDelete);
+/// R0 = the slot of a pointer. Uses `Frame + key`.
+fn pointer_slot(a: &mut Assembler, map: i32, pointer: Reg, key: i16, end: Label) {
+    // The verifier permits no arithmetic on pointers.
+    a.lower_half(R1, pointer);
+    a.alu_number(Alu::ShiftRight, R1, POINTER_SHIFT);
+    a.alu_number(Alu::Multiply, R1, MIXER);
+    a.alu_number(Alu::ShiftRight, R1, MIXED_SHIFT);
+    a.alu_number(Alu::And, R1, REQUESTS as i32 - 1);
+    a.store(Four, Frame, key, R1);
+    look_up(a, map, key);
+    a.jump_if(If::Equal, R0, 0, end);
 }
 
 /// A system call begins.
 pub(super) fn call_begins(maps: &Maps, process: u32) -> Vec<u64> {
     let mut a = Assembler::default();
-    let (end, new) = (a.label(), a.label());
-    only_own_threads(&mut a, process, -4, end);
-    a.call(Helper::Time);
+    let (end, known) = (a.label(), a.label());
+    only_own_threads(&mut a, process, -8, end);
+    thread_slot(&mut a, maps, -8, -12, end);
     a.alu(Alu::Move, R7, R0);
-    look_up(&mut a, maps.threads, -4);
-    a.jump_if(If::Equal, R0, 0, new);
-    a.store(Eight, R0, thread::CALLED, R7);
-    let value = -8 - thread::BYTES as i16;
-    let skip = a.label();
-    a.jump_if(If::NotEqual, R0, 0, skip);
-    a.bind(new);
-    a.store(Eight, Frame, value + thread::CALLED, R7);
-    a.store(Eight, Frame, value + thread::RETURNED, R7);
-    a.store_number(Eight, Frame, value + thread::COMPLETED, 0);
-    update(&mut a, maps.threads, -4, value);
-    a.bind(skip);
+    a.call(Helper::Time);
+    a.store(Eight, R7, thread::CALLED, R0);
+    a.load(Eight, R1, Frame, -8);
+    a.load(Eight, R2, R7, thread::NUMBER);
+    a.jump_if_reg(If::Equal, R1, R2, known);
+    a.store(Eight, R7, thread::NUMBER, R1);
+    a.store(Eight, R7, thread::RETURNED, R0);
+    a.store_number(Eight, R7, thread::COMPLETED, 0);
+    a.bind(known);
     a.exit(end);
     a.finish()
 }
@@ -189,20 +205,22 @@ pub(super) fn call_begins(maps: &Maps, process: u32) -> Vec<u64> {
 pub(super) fn call_returns(maps: &Maps, process: u32) -> Vec<u64> {
     let mut a = Assembler::default();
     let end = a.label();
-    only_own_threads(&mut a, process, -4, end);
-    look_up(&mut a, maps.threads, -4);
-    a.jump_if(If::Equal, R0, 0, end);
+    only_own_threads(&mut a, process, -8, end);
+    thread_slot(&mut a, maps, -8, -12, end);
     a.alu(Alu::Move, R7, R0);
+    a.load(Eight, R1, Frame, -8);
+    a.load(Eight, R2, R7, thread::NUMBER);
+    a.jump_if_reg(If::NotEqual, R1, R2, end);
     a.call(Helper::Time);
-    a.alu(Alu::Move, R8, R0);
     // Since the last return.
     a.load(Eight, R6, R7, thread::RETURNED);
+    a.store(Eight, R7, thread::RETURNED, R0);
     a.alu(Alu::Subtract, R0, R6);
     a.alu(Alu::Move, R6, R0);
-    a.store(Eight, R7, thread::RETURNED, R8);
+    a.load(Eight, R8, R7, thread::COMPLETED);
+    a.jump_if(If::Equal, R8, 0, end);
     a.alu_number(Alu::Move, R8, 0);
     a.exchange(R7, thread::COMPLETED, R8);
-    a.jump_if(If::Equal, R8, 0, end);
     a.alu(Alu::Move, R9, R8);
     a.alu_number(Alu::ShiftRight, R9, COUNT_SHIFT);
     // Number x time since the last return, less the sum of the times of the completions.
@@ -210,8 +228,8 @@ pub(super) fn call_returns(maps: &Maps, process: u32) -> Vec<u64> {
     a.alu_number(Alu::ShiftLeft, R8, 64 - COUNT_SHIFT);
     a.alu_number(Alu::ShiftRight, R8, 64 - COUNT_SHIFT - UNIT_SHIFT);
     a.alu(Alu::Subtract, R6, R8);
-    a.store_number(Four, Frame, -4, SEEN_ROW);
-    look_up(&mut a, maps.sums, -4);
+    a.store_number(Four, Frame, -12, SEEN_ROW);
+    look_up(&mut a, maps.sums, -12);
     a.jump_if(If::Equal, R0, 0, end);
     a.add_atomically(R0, sums::COMPLETED, R9);
     a.add_atomically(R0, sums::HELD, R6);
@@ -234,7 +252,8 @@ pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> 
     a.load(Four, R8, R7, at.bio_flags);
     a.load(Four, R9, R7, at.bio_bytes);
     a.call(Helper::CurrentThread);
-    a.store(Four, Frame, -4, R0);
+    a.store_number(Eight, Frame, -16, 0);
+    a.store(Four, Frame, -16, R0);
     a.alu_number(Alu::ShiftRight, R0, 32);
     a.jump_if(If::NotEqual, R0, of.process as i32, foreign);
     // R6 = its row, R8 = its operation: only reads and writes move data.
@@ -267,25 +286,38 @@ pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> 
     a.call(Helper::Random);
     a.alu(Alu::And, R0, R9);
     a.jump_if(If::NotEqual, R0, 0, end);
-    look_up(&mut a, maps.threads, -4);
-    a.jump_if(If::Equal, R0, 0, end);
+    thread_slot(&mut a, maps, -16, -4, end);
+    a.load(Eight, R1, Frame, -16);
+    a.load(Eight, R2, R0, thread::NUMBER);
+    a.jump_if_reg(If::NotEqual, R1, R2, end);
     a.load(Eight, R9, R0, thread::CALLED);
+    pointer_slot(&mut a, maps.queued, R7, -4, end);
+    a.alu(Alu::Move, R6, R0);
+    a.store(Eight, R6, queued::POINTER, R7);
+    a.store(Eight, R6, queued::DIRECTION, R8);
+    a.load(Eight, R1, Frame, -16);
+    a.store(Eight, R6, queued::THREAD, R1);
     a.call(Helper::Time);
-    let value = -16 - QUEUED_BYTES as i16;
-    a.store(Eight, Frame, value + queued::AT, R0);
+    a.store(Eight, R6, queued::AT, R0);
     a.alu(Alu::Subtract, R0, R9);
-    a.store(Eight, Frame, value + queued::HELD, R0);
-    a.load(Four, R1, Frame, -4);
-    a.store(Eight, Frame, value + queued::THREAD, R1);
-    a.store(Eight, Frame, value + queued::DIRECTION, R8);
-    a.store(Eight, Frame, -16, R7);
-    update(&mut a, maps.queued, -16, value);
+    a.store(Eight, R6, queued::HELD, R0);
     a.jump_if(If::NotEqual, R7, 0, counted);
     a.bind(foreign);
     count_other(&mut a, maps.others);
     a.bind(counted);
     a.exit(end);
     a.finish()
+}
+
+/// Sets the value at `Frame + value` for the key at `Frame + key`.
+fn update(a: &mut Assembler, map: i32, key: i16, value: i16) {
+    a.load_map(R1, map);
+    a.alu(Alu::Move, R2, Frame);
+    a.alu_number(Alu::Add, R2, i32::from(key));
+    a.alu(Alu::Move, R3, Frame);
+    a.alu_number(Alu::Add, R3, i32::from(value));
+    a.alu_number(Alu::Move, R4, 0);
+    a.call(Helper::MapUpdate);
 }
 
 /// Counts a request of another process; R9 has its bytes.
@@ -318,12 +350,12 @@ pub(super) fn splits(maps: &Maps, at: &Offsets) -> Vec<u64> {
     let end = a.label();
     a.load(Eight, R7, R1, 0);
     a.load(Eight, R8, R7, at.bio_parent);
-    a.store(Eight, Frame, -8, R8);
-    look_up(&mut a, maps.queued, -8);
-    a.jump_if(If::Equal, R0, 0, end);
+    pointer_slot(&mut a, maps.queued, R8, -4, end);
+    a.load(Eight, R1, R0, queued::POINTER);
+    a.jump_if_reg(If::NotEqual, R1, R8, end);
     a.load(Eight, R1, R0, queued::DIRECTION);
-    a.store(Four, Frame, -12, R1);
-    look_up(&mut a, maps.sums, -12);
+    a.store(Four, Frame, -4, R1);
+    look_up(&mut a, maps.sums, -4);
     a.jump_if(If::Equal, R0, 0, end);
     a.alu_number(Alu::Move, R1, 1);
     a.add_atomically(R0, sums::SPLITS, R1);
@@ -334,43 +366,44 @@ pub(super) fn splits(maps: &Maps, at: &Offsets) -> Vec<u64> {
 /// A request is issued to the drive, perhaps again.
 pub(super) fn issues(maps: &Maps, at: &Offsets, argument: i16) -> Vec<u64> {
     let mut a = Assembler::default();
-    let (end, reissue) = (a.label(), a.label());
+    let (end, reissue, counted) = (a.label(), a.label(), a.label());
     a.load(Eight, R7, R1, 8 * argument);
     a.load(Eight, R8, R7, at.request_bio);
     a.jump_if(If::Equal, R8, 0, end);
-    a.store(Eight, Frame, -8, R7);
-    a.store(Eight, Frame, -16, R8);
-    look_up(&mut a, maps.queued, -16);
-    a.jump_if(If::Equal, R0, 0, reissue);
+    pointer_slot(&mut a, maps.queued, R8, -4, end);
+    a.load(Eight, R1, R0, queued::POINTER);
+    a.jump_if_reg(If::NotEqual, R1, R8, reissue);
     a.alu(Alu::Move, R6, R0);
-    let value = -16 - ISSUED_BYTES as i16;
-    a.store(Eight, Frame, value + issued::BIO, R8);
-    a.load(Eight, R1, R6, queued::HELD);
-    a.store(Eight, Frame, value + issued::HELD, R1);
-    a.load(Eight, R1, R6, queued::THREAD);
-    a.store(Eight, Frame, value + issued::THREAD, R1);
-    a.load(Eight, R1, R6, queued::DIRECTION);
-    a.store(Eight, Frame, value + issued::DIRECTION, R1);
-    a.load(Eight, R9, R6, queued::AT);
+    a.store_number(Eight, R6, queued::POINTER, 0);
+    pointer_slot(&mut a, maps.issued, R7, -4, end);
+    a.alu(Alu::Move, R9, R0);
+    a.store(Eight, R9, issued::POINTER, R7);
+    a.store(Eight, R9, issued::BIO, R8);
+    for (from, to) in [
+        (queued::HELD, issued::HELD),
+        (queued::THREAD, issued::THREAD),
+        (queued::DIRECTION, issued::DIRECTION),
+    ] {
+        a.load(Eight, R1, R6, from);
+        a.store(Eight, R9, to, R1);
+    }
     a.call(Helper::Time);
-    a.store(Eight, Frame, value + issued::AT, R0);
-    a.alu(Alu::Subtract, R0, R9);
-    a.store(Eight, Frame, value + issued::QUEUE, R0);
-    update(&mut a, maps.issued, -8, value);
-    delete(&mut a, maps.queued, -16);
-    a.load(Eight, R1, Frame, value + issued::DIRECTION);
-    a.store(Four, Frame, -12, R1);
-    a.store(Four, Frame, -16, R1);
-    look_up(&mut a, maps.sums, -16);
+    a.store(Eight, R9, issued::AT, R0);
+    a.load(Eight, R1, R6, queued::AT);
+    a.alu(Alu::Subtract, R0, R1);
+    a.store(Eight, R9, issued::QUEUE, R0);
+    a.load(Eight, R1, R9, issued::DIRECTION);
+    a.store(Four, Frame, -4, R1);
+    look_up(&mut a, maps.sums, -4);
     a.jump_if(If::Equal, R0, 0, end);
     a.alu_number(Alu::Move, R1, 1);
     a.add_atomically(R0, sums::ISSUED, R1);
-    let first = a.label();
-    a.jump_if(If::NotEqual, R0, 0, first);
+    a.jump_if(If::NotEqual, R0, 0, counted);
     // The last issue counts: the drive may have refused the first.
     a.bind(reissue);
-    look_up(&mut a, maps.issued, -8);
-    a.jump_if(If::Equal, R0, 0, end);
+    pointer_slot(&mut a, maps.issued, R7, -4, end);
+    a.load(Eight, R1, R0, issued::POINTER);
+    a.jump_if_reg(If::NotEqual, R1, R7, end);
     a.load(Eight, R1, R0, issued::BIO);
     a.jump_if_reg(If::NotEqual, R1, R8, end);
     a.alu(Alu::Move, R6, R0);
@@ -381,7 +414,7 @@ pub(super) fn issues(maps: &Maps, at: &Offsets, argument: i16) -> Vec<u64> {
     a.load(Eight, R1, R6, issued::QUEUE);
     a.alu(Alu::Add, R1, R0);
     a.store(Eight, R6, issued::QUEUE, R1);
-    a.bind(first);
+    a.bind(counted);
     a.exit(end);
     a.finish()
 }
@@ -391,15 +424,20 @@ pub(super) fn completes(maps: &Maps) -> Vec<u64> {
     let mut a = Assembler::default();
     let end = a.label();
     a.load(Eight, R7, R1, 0);
-    a.store(Eight, Frame, -8, R7);
-    look_up(&mut a, maps.issued, -8);
-    a.jump_if(If::Equal, R0, 0, end);
+    pointer_slot(&mut a, maps.issued, R7, -4, end);
+    a.load(Eight, R1, R0, issued::POINTER);
+    a.jump_if_reg(If::NotEqual, R1, R7, end);
     a.alu(Alu::Move, R6, R0);
+    a.store_number(Eight, R6, issued::POINTER, 0);
     a.call(Helper::Time);
     a.alu(Alu::Move, R8, R0);
+    // R9 = the time in the drive.
+    a.alu(Alu::Move, R9, R0);
+    a.load(Eight, R1, R6, issued::AT);
+    a.alu(Alu::Subtract, R9, R1);
     a.load(Eight, R1, R6, issued::DIRECTION);
-    a.store(Four, Frame, -12, R1);
-    look_up(&mut a, maps.sums, -12);
+    a.store(Four, Frame, -4, R1);
+    look_up(&mut a, maps.sums, -4);
     a.jump_if(If::Equal, R0, 0, end);
     a.alu_number(Alu::Move, R1, 1);
     a.add_atomically(R0, sums::COMPLETED, R1);
@@ -407,15 +445,13 @@ pub(super) fn completes(maps: &Maps) -> Vec<u64> {
     a.add_atomically(R0, sums::HELD, R1);
     a.load(Eight, R1, R6, issued::QUEUE);
     a.add_atomically(R0, sums::QUEUE, R1);
-    a.load(Eight, R1, R6, issued::AT);
-    a.alu(Alu::Move, R2, R8);
-    a.alu(Alu::Subtract, R2, R1);
-    a.add_atomically(R0, sums::DEVICE, R2);
+    a.add_atomically(R0, sums::DEVICE, R9);
     a.load(Eight, R1, R6, issued::THREAD);
-    a.store(Four, Frame, -12, R1);
-    delete(&mut a, maps.issued, -8);
-    look_up(&mut a, maps.threads, -12);
-    a.jump_if(If::Equal, R0, 0, end);
+    a.store(Eight, Frame, -16, R1);
+    thread_slot(&mut a, maps, -16, -4, end);
+    a.load(Eight, R1, Frame, -16);
+    a.load(Eight, R2, R0, thread::NUMBER);
+    a.jump_if_reg(If::NotEqual, R1, R2, end);
     // The thread may have returned since this time was taken.
     a.load(Eight, R1, R0, thread::RETURNED);
     let (later, counted) = (a.label(), a.label());
