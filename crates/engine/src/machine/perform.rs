@@ -148,12 +148,12 @@ impl Machine {
 const USUAL_RATE: f64 = 10_000.0;
 
 /// One request in so many is followed, at the rate of the last performance: a warm-up has that of
-/// its workload. Following one takes 1 to 5 us.
+/// its workload. Following one takes about a microsecond.
 fn sample(ops_per_s: Option<f64>) -> u64 {
     let rate = ops_per_s.unwrap_or(USUAL_RATE);
-    if rate < 3_000.0 {
+    if rate < 5_000.0 {
         1
-    } else if rate < 30_000.0 {
+    } else if rate < 15_000.0 {
         4
     } else {
         16

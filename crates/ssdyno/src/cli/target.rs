@@ -109,10 +109,9 @@ pub struct InstrumentArgs {
     #[arg(long)]
     pub pin: bool,
     /// Follow requests in the kernel to show where the time goes, if it permits that (as root): on,
-    /// off. It costs processor time
-    #[arg(long = "where", value_name = "SWITCH", value_parser = parse_switch, default_value = "off")]
+    /// off
+    #[arg(long = "where", value_name = "SWITCH", value_parser = parse_switch, default_value = "on")]
     #[arg(action = ArgAction::Set)]
-    #[arg(hide_default_value = true)]
     pub traces: bool,
     /// Seed for everything random, also for how a virtual drive varies between runs [default:
     /// random; 1 for content]
