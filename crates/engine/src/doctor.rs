@@ -36,6 +36,11 @@ const STALL_TAILS_MIN: u64 = 10;
 const OTHERS_NAMED: usize = 3;
 const OTHER_SHARE_MIN: f64 = 1.0;
 
+/// Operations below which what a file system adds to one is not said, and the least number per
+/// operation that is.
+const ADDED_OPS_MIN: u64 = 100;
+const ADDED_MIN: f64 = 0.05;
+
 /// The data to examine.
 pub(crate) struct Case<'a> {
     /// `None` on a virtual drive.
@@ -50,7 +55,7 @@ pub(crate) struct Case<'a> {
 
 /// Returns all findings that cast doubt on a measurement.
 pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 14] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 15] = [
         failed,
         served_from_ram,
         not_direct,
@@ -62,6 +67,7 @@ pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
         overloaded,
         too_hot,
         others,
+        file_system_adds,
         stood_still,
         stalled,
         thinned,
@@ -355,6 +361,40 @@ fn others(case: &Case<'_>) -> Option<Finding> {
     );
     let finding = Finding::new(FindingKind::SharedDrive, Level::Warn, text).with(evidence);
     Some(finding.advise("measure again while no other program uses the drive"))
+}
+
+/// What the file system adds to the operations of a workload, by the kernel's trace: requests of
+/// metadata, flushes, and those of its journal, which has a thread of its own.
+fn file_system_adds(case: &Case<'_>) -> Option<Finding> {
+    let (traced, file_system) =
+        case.observations.traced.as_ref().zip(case.info.target.filesystem.as_ref())?;
+    let count = |kind| case.measurement.kind(kind).map_or(0, |k| k.ops);
+    let (name, ops) = match count(OpKind::Write) {
+        0 => ("read", count(OpKind::Read)),
+        writes => ("write", writes),
+    };
+    if ops < ADDED_OPS_MIN {
+        return None;
+    }
+    let journal = traced.others.iter().filter(|process| process.name.starts_with("jbd2/"));
+    let added = [
+        ("metadata", traced.metadata.iter().map(|sums| sums.queued).sum()),
+        ("journal", journal.map(|process| process.requests).sum()),
+        ("flush", traced.flushes),
+    ];
+    let each = added.map(|(what, requests): (_, u64)| (what, requests as f64 / ops as f64));
+    let each = each.into_iter().filter(|(_, each)| *each >= ADDED_MIN);
+    let each: Vec<(&str, f64)> = each.collect();
+    let parts: Vec<String> = each.iter().map(|(what, each)| format!("{each:.1} {what}")).collect();
+    let finding = Finding::new(
+        FindingKind::FileSystemAdds,
+        Level::Note,
+        format!("requests that {} added to a {name}: {}", file_system.kind, parts.join(", ")),
+    );
+    let evidence = each.iter().map(|(what, each)| {
+        Evidence::new(format!("{what} requests per {name}"), *each, Unit::Number)
+    });
+    (!each.is_empty()).then(|| evidence.fold(finding, Finding::with))
 }
 
 /// Who else uses the drive, by name if the kernel's trace knows, with their shares of its bytes.
