@@ -49,6 +49,7 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
         hardware_id: None,
         formats: Vec::new(),
         declared: declared(disk),
+        path_faults: crate::path_faults::find(disk, bus),
         details: Vec::new(),
         missing: Vec::new(),
     }

@@ -31,6 +31,7 @@ mod node;
 mod open;
 mod open_file;
 pub mod partitions;
+mod path_faults;
 pub mod pci;
 mod query;
 mod response;

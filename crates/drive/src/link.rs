@@ -212,7 +212,7 @@ fn usb_best(descriptors: &[u8]) -> Option<f64> {
 }
 
 /// `usb-storage` or `uas`: the interface driver between device and disk.
-fn usb_driver(disk: &Node, device: &Path) -> Option<String> {
+pub(crate) fn usb_driver(disk: &Node, device: &Path) -> Option<String> {
     let mut dirs = disk.dir.ancestors().take_while(|dir| *dir != device);
     let interface = dirs.find(|dir| dir.join("bInterfaceNumber").is_file())?;
     let driver = interface.join("driver").canonicalize().ok()?;

@@ -88,7 +88,7 @@ impl Recording {
         let keeper = Keeper::begin(store, &mut run, interrupt)?;
         let number = run.number.unwrap_or_default();
         let start = Instant::now();
-        let notes = Vec::new();
+        let notes = info.target.drive.iter().flat_map(|drive| drive.path_faults.clone()).collect();
         let provokes = test.provokes;
         let model = None;
         Ok(Recording { keeper, run, number, began: start, notes, provokes, model, watcher })

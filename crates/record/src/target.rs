@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Finding;
 use crate::kind::kinds;
 
 kinds! { word
@@ -241,6 +242,9 @@ pub struct DriveIdentity {
     /// Declared internal sizes; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "DeclaredSizes::is_empty")]
     pub declared: DeclaredSizes,
+    /// What the kernel or a bridge leaves unused on the way to the drive, with its remedy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path_faults: Vec<Finding>,
     /// Other properties reported by the drive.
     #[serde(default)]
     pub details: Vec<Detail>,

@@ -221,5 +221,5 @@ fn about_drive(machine: &Machine, node: &Node) -> Vec<Finding> {
             .advise("let it cool, or add airflow")
             .with(Evidence::new("temperature", now, Unit::Celsius))
     });
-    slow_link.into_iter().chain(hot).collect()
+    slow_link.into_iter().chain(hot).chain(drive.path_faults).collect()
 }

@@ -122,6 +122,26 @@ pub(crate) fn provisioning(page: &[u8]) -> Option<String> {
     Some(words.join(", "))
 }
 
+/// The command by which a drive takes discards, and the kernel's word for that mode of
+/// provisioning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DiscardWay {
+    pub(crate) command: &'static str,
+    pub(crate) mode: &'static str,
+}
+
+/// How a drive takes discards by its page of logical block provisioning; `None` if it does not.
+pub(crate) fn takes_discards(page: &[u8]) -> Option<DiscardWay> {
+    let flags = *content(page, 0xb2)?.get(1)?;
+    let ways = [
+        (0x80, "UNMAP", "unmap"),
+        (0x40, "WRITE SAME(16)", "writesame_16"),
+        (0x20, "WRITE SAME(10)", "writesame_10"),
+    ];
+    let way = ways.into_iter().find(|(bit, ..)| flags & bit != 0);
+    way.map(|(_, command, mode)| DiscardWay { command, mode })
+}
+
 /// The reason for refusing a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sense {
