@@ -203,7 +203,11 @@ pub fn map_cache(spans: &[MapSpan]) -> Ruling {
                 percent(Count::from_span(largest, least_ns(spans)).share().max(0.0)),
                 latency(least_ns(spans))
             );
-            Ruling::no(VerdictKind::NoMapCache, text)
+            Ruling::no(VerdictKind::NoMapCache, text).with(
+                "longer by this is slow",
+                least_ns(spans),
+                Unit::Nanoseconds,
+            )
         }
         Finding::Unclear => {
             let text = "Whether the drive holds its whole map is unknown: random reads are slow \

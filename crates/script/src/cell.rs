@@ -1,7 +1,7 @@
 //! A repeated workload and the metrics of its replicates: a cell of the grid.
 
 use analysis::{Amount, LatencyReplicates};
-use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Statistic, Unit};
+use record::{CellKey, Evidence, LatencyProfile, Metric, MetricKey, Order, Statistic, Unit};
 use rig::{Measurement, TimeSplit};
 use workload::units::{amount, throughput};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
@@ -108,7 +108,7 @@ impl Cell {
     }
 
     /// Describes each rate that drifted over the rounds, and whether it fell.
-    pub fn drifts(&self) -> Vec<(String, bool)> {
+    pub fn drifts(&self) -> Vec<Drift> {
         self.parts.iter().filter_map(Part::drift).collect()
     }
 
@@ -126,6 +126,40 @@ impl Cell {
     }
 }
 
+/// A rate that changes over the replicates.
+#[derive(Clone, Debug)]
+pub struct Drift {
+    /// Whose rate, in words.
+    of: String,
+    /// At first and at last, in the unit.
+    early: f64,
+    late: f64,
+    unit: Unit,
+}
+
+impl Drift {
+    /// Whether the rate falls.
+    pub fn falls(&self) -> bool {
+        self.late < self.early
+    }
+
+    /// `random 4 KiB reads at depth 1 fell from 12.0k IOPS to 9.0k IOPS`.
+    pub fn in_words(&self) -> String {
+        let in_unit = |rate: f64| match self.unit {
+            Unit::Iops => format!("{} IOPS", amount(rate)),
+            _ => throughput(rate),
+        };
+        let verb = if self.falls() { "fell" } else { "rose" };
+        format!("{} {verb} from {} to {}", self.of, in_unit(self.early), in_unit(self.late))
+    }
+
+    /// Its two rates.
+    pub fn evidence(&self) -> [Evidence; 2] {
+        [("at first", self.early), ("at last", self.late)]
+            .map(|(when, rate)| Evidence::new(format!("{} {when}", self.of), rate, self.unit))
+    }
+}
+
 impl Part {
     /// Adds one replicate. A kind without completions has a rate of zero.
     fn add(&mut self, m: &Measurement) {
@@ -138,17 +172,11 @@ impl Part {
         }
     }
 
-    fn drift(&self) -> Option<(String, bool)> {
+    fn drift(&self) -> Option<Drift> {
         let rates: Vec<f64> =
             self.rounds.iter().map(|(amount, seconds)| amount / seconds).collect();
         let (early, late) = analysis::drift(&rates)?;
-        let in_unit = |rate: f64| match self.unit {
-            Unit::Iops => format!("{} IOPS", amount(rate)),
-            _ => throughput(rate),
-        };
-        let (subject, verb) = (self.metric.in_words(), if late < early { "fell" } else { "rose" });
-        let words = format!("{subject} {verb} from {} to {}", in_unit(early), in_unit(late));
-        Some((words, late < early))
+        Some(Drift { of: self.metric.in_words(), early, late, unit: self.unit })
     }
 
     /// The rate, its best round, the latencies, and where their time went.
@@ -185,7 +213,7 @@ mod tests {
         let region = TestRegion::new(&target(), &Options::default(), 60.0).expect("room");
         let mut cell = Cell::sequential(&region, OpKind::Read, 8, 0);
         cell.parts[0].rounds = megabytes.map(|megabytes| (megabytes * 1e6, 0.5)).to_vec();
-        cell.drifts()
+        cell.drifts().iter().map(|drift| (drift.in_words(), drift.falls())).collect()
     }
 
     #[test]

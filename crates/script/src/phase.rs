@@ -7,6 +7,7 @@
 
 use record::{Finding, FindingKind, Level};
 
+use crate::cell::Drift;
 use crate::{Cell, Patience, Result, Round, Session};
 
 /// No round is begun that would end later than this multiple of the planned time ...
@@ -43,14 +44,15 @@ pub fn run(session: &mut Session<'_>, rounds: Rounds, cells: &mut [Cell]) -> Res
             cells.iter_mut().try_for_each(|cell| cell.run(session, round))?;
             Ok(Round::Again)
         })?;
-    let (drifts, falls): (Vec<String>, Vec<bool>) = cells.iter().flat_map(Cell::drifts).unzip();
+    let drifts: Vec<Drift> = cells.iter().flat_map(Cell::drifts).collect();
     if !drifts.is_empty() && !session.plans() {
-        let drifts = drifts.join("; ");
-        let text = format!("over {run} rounds, {drifts}: the value depends on their number");
+        let words = drifts.iter().map(Drift::in_words).collect::<Vec<_>>().join("; ");
+        let text = format!("over {run} rounds, {words}: the value depends on their number");
         let finding = Finding::new(FindingKind::NotSteady, Level::Note, text);
+        let finding = drifts.iter().flat_map(Drift::evidence).fold(finding, Finding::with);
         session.note(finding.advise("-m sustain shows sustained rates"));
     }
-    Ok(Run { rounds: run, fell: falls.contains(&true) })
+    Ok(Run { rounds: run, fell: drifts.iter().any(Drift::falls) })
 }
 
 /// The note about phases that were too slow for all rounds; none if all of them ran.

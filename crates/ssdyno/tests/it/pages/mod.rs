@@ -6,6 +6,7 @@
 //! All pages of one form are frames of one document, so the browser starts only four times.
 
 mod drawn;
+mod numbers;
 mod runs;
 mod screens;
 
@@ -92,6 +93,7 @@ fn every_method_is_readable_on_terminal_desktop_and_phone_in_light_and_dark() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let runs = make(place.path());
     screens::check(place.path(), &runs);
+    numbers::check(place.path(), &runs);
     drawn::check(place.path(), &runs);
     drawn::documented(place.path(), &runs);
     let Some(browser) = browser() else {
