@@ -36,6 +36,7 @@ const MODULES: &[&str] = &[
     "nls_iso8859-1",
     "loop",
     "dm_mod",
+    "dm_delay",
     "dm_zero",
     "dm_snapshot",
     "dm_thin_pool",

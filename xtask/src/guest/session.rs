@@ -196,6 +196,10 @@ impl Guest {
                     qemu.qmp("device_add", device.clone())?;
                 }
             }
+            "limit" => {
+                let (name, words) = name.split_once(' ').context("limit NAME KEY=NUMBER ...")?;
+                qemu.qmp("block_set_io_throttle", throttle(name, words)?)?;
+            }
             "blocks" => return Ok(fs::metadata(&self.volume(name)?.image)?.blocks().to_string()),
             "hash" => return hash(&self.volume(name)?.image),
             _ => anyhow::bail!("unknown request '{what}'"),
@@ -238,6 +242,19 @@ fn seed() -> String {
     seed.map(|seed| seed.to_string()).unwrap_or_default()
 }
 
+/// The throttle of a drive: words such as `iops=500 iops_max=1000`; 0 or nothing is no limit.
+fn throttle(name: &str, words: &str) -> Result<Value> {
+    let mut limits = json!({ "id": name });
+    for key in ["bps", "bps_rd", "bps_wr", "iops", "iops_rd", "iops_wr"] {
+        limits[key] = json!(0);
+    }
+    for word in words.split_whitespace() {
+        let (key, number) = word.split_once('=').context("KEY=NUMBER")?;
+        limits[key] = json!(number.parse::<u64>().context("a number")?);
+    }
+    Ok(limits)
+}
+
 /// Whether a device can be unplugged; a PCIe port stays.
 fn is_hot(device: &Value) -> bool {
     device["driver"] != "pcie-root-port"
@@ -255,6 +272,13 @@ fn tail(text: &str, lines: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_throttle_has_all_keys_and_only_numbers() {
+        let limits = super::throttle("nvme", "iops=500 iops_max=900").expect("words");
+        assert_eq!([&limits["iops"], &limits["iops_max"], &limits["bps"]], [500, 900, 0]);
+        assert!(super::throttle("nvme", "iops=x").is_err());
+    }
+
     #[test]
     fn a_list_of_processors() {
         assert_eq!(super::cores("\t0-2,5\n"), [0, 1, 2, 5]);
