@@ -377,24 +377,25 @@ fn file_system_adds(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let journal = traced.others.iter().filter(|process| process.name.starts_with("jbd2/"));
-    let added = [
+    let requests = [
         ("metadata", traced.metadata.iter().map(|sums| sums.queued).sum()),
         ("journal", journal.map(|process| process.requests).sum()),
         ("flush", traced.flushes),
     ];
-    let each = added.map(|(what, requests): (_, u64)| (what, requests as f64 / ops as f64));
-    let each = each.into_iter().filter(|(_, each)| *each >= ADDED_MIN);
-    let each: Vec<(&str, f64)> = each.collect();
-    let parts: Vec<String> = each.iter().map(|(what, each)| format!("{each:.1} {what}")).collect();
+    let shares = requests.map(|(what, count): (_, u64)| (what, count as f64 / ops as f64));
+    let shares: Vec<(&str, f64)> =
+        shares.into_iter().filter(|(_, share)| *share >= ADDED_MIN).collect();
+    let parts: Vec<String> =
+        shares.iter().map(|(what, share)| format!("{share:.1} {what}")).collect();
     let finding = Finding::new(
         FindingKind::FileSystemAdds,
         Level::Note,
         format!("requests that {} added to a {name}: {}", file_system.kind, parts.join(", ")),
     );
-    let evidence = each.iter().map(|(what, each)| {
-        Evidence::new(format!("{what} requests per {name}"), *each, Unit::Number)
+    let evidence = shares.iter().map(|(what, share)| {
+        Evidence::new(format!("{what} requests per {name}"), *share, Unit::Number)
     });
-    (!each.is_empty()).then(|| evidence.fold(finding, Finding::with))
+    (!shares.is_empty()).then(|| evidence.fold(finding, Finding::with))
 }
 
 /// Who else uses the drive, by name if the kernel's trace knows, with their shares of its bytes.

@@ -15,7 +15,7 @@ use workload::OpKind;
 use workload::OpKind::{Read, Write};
 use workload::units::latency;
 
-use super::grid::{Grid, SAME};
+use super::grid::{Grid, SAME, within};
 use super::nearby::NEAR_GAIN;
 use super::{Ruling, percent};
 use crate::Digest;
@@ -192,8 +192,4 @@ fn said(commands: u32, ratio: f64) -> String {
 
 pub(super) fn same(a: f64, b: f64) -> bool {
     within(a, b, SAME)
-}
-
-pub(super) fn within(a: f64, b: f64, share: f64) -> bool {
-    (a / b - 1.0).abs() <= share
 }

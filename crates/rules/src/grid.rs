@@ -21,6 +21,11 @@ const HOLDS: f64 = 1.25;
 /// Rates within this share of each other count as equal: rounds of half a second differ by less.
 pub(super) const SAME: f64 = 0.08;
 
+/// Whether two numbers differ by at most this share.
+pub(super) fn within(a: f64, b: f64, share: f64) -> bool {
+    (a / b - 1.0).abs() <= share
+}
+
 /// All workloads of a run.
 pub(super) struct Grid<'a> {
     subjects: Vec<Subject<'a>>,

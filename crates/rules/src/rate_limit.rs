@@ -14,8 +14,7 @@ use workload::OpKind::Read;
 use workload::units::{decimal, throughput};
 
 use super::Ruling;
-use super::device_depth::within;
-use super::grid::Grid;
+use super::grid::{Grid, within};
 use super::rule::{Role, Rule};
 use super::subject::{Subject, listed};
 use crate::Digest;

@@ -184,7 +184,7 @@ fn pointer_slot(a: &mut Assembler, map: i32, pointer: Reg, key: i16, end: Label)
 /// A system call begins.
 pub(super) fn call_begins(maps: &Maps, process: u32) -> Vec<u64> {
     let mut a = Assembler::default();
-    let (end, known) = (a.label(), a.label());
+    let (end, same_thread) = (a.label(), a.label());
     only_own_threads(&mut a, process, -8, end);
     thread_slot(&mut a, maps, -8, -12, end);
     a.alu(Alu::Move, R7, R0);
@@ -192,11 +192,11 @@ pub(super) fn call_begins(maps: &Maps, process: u32) -> Vec<u64> {
     a.store(Eight, R7, thread::CALLED, R0);
     a.load(Eight, R1, Frame, -8);
     a.load(Eight, R2, R7, thread::NUMBER);
-    a.jump_if_reg(If::Equal, R1, R2, known);
+    a.jump_if_reg(If::Equal, R1, R2, same_thread);
     a.store(Eight, R7, thread::NUMBER, R1);
     a.store(Eight, R7, thread::RETURNED, R0);
     a.store_number(Eight, R7, thread::COMPLETED, 0);
-    a.bind(known);
+    a.bind(same_thread);
     a.exit(end);
     a.finish()
 }
