@@ -235,7 +235,7 @@ fn skipped(skipped_ns: u64, elapsed_ns: u64) -> Option<Finding> {
         100.0 * share
     );
     let finding = Finding::new(FindingKind::SteadySkipped, Level::Note, text);
-    (skipped_ns > 0).then(|| finding.advise("the same with ?skip=off times every operation"))
+    (skipped_ns > 0).then(|| finding.advise("the same without skip=on times every operation"))
 }
 
 /// Records the opened target, the engine, and the instrument's own cost.

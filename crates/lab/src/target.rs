@@ -90,7 +90,7 @@ impl Stand {
         Ok(Stand::Real(Box::new(machine)))
     }
 
-    /// Skips steady stretches on a virtual drive, unless its name forbids it.
+    /// Skips steady stretches on a virtual drive, if its name allows it.
     pub(crate) fn leaping(self, target: &str) -> Stand {
         match self {
             Stand::Virtual(simulator) if virtual_drive::may_skip(target) => {

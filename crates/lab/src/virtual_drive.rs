@@ -55,9 +55,9 @@ pub(crate) fn initial_state(target: &str) -> State {
     state.map_or(State::Fresh, State::named)
 }
 
-/// Whether long work on a virtual drive may skip steady stretches: not with `sim:NAME?skip=off`.
+/// Whether long work on a virtual drive may skip steady stretches: with `sim:NAME?skip=on`.
 pub(crate) fn may_skip(target: &str) -> bool {
-    query(target).split('&').all(|pair| pair != "skip=off")
+    query(target).split('&').any(|pair| pair == "skip=on")
 }
 
 /// The keys and values of a target's name.

@@ -33,8 +33,8 @@ fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
     }
 }
 
-/// How long reads may suspend a program, as a multiple of its own time. After that, they wait for it:
-/// a controller lets no read starve a write. Arbitrary.
+/// How long reads may suspend a program, as a multiple of its own time, where planes read by
+/// themselves. After that, they wait for it: a controller lets no read starve a write. Arbitrary.
 const SUSPENSIONS: u64 = 4;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -250,10 +250,9 @@ impl Media {
             begin.max(self.planes[plane]) + time
         } else {
             let begin = match self.suspend {
-                Some(after) if die.free > at && die.patience > 0 => {
+                Some(after) if die.free > at => {
                     let begin = (at + after).max(die.read_free).min(die.free.max(at));
                     die.free += time;
-                    die.patience = die.patience.saturating_sub(time);
                     begin
                 }
                 _ => at.max(die.free),
