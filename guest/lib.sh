@@ -4,7 +4,7 @@
 # host REQUEST...: asks the host (xtask/src/guest/session.rs), prints its answer.
 #   unplug NAME, plug NAME    attach and detach a drive
 #   reset                     the whole machine, at once; the script starts again with boot=2
-#   limit NAME KEY=N ...      throttles a drive in QEMU (block_set_io_throttle): iops, bps, iops_max, bps_max
+#   limit NAME KEY=N ...      throttles a virtio disk in QEMU (block_set_io_throttle): iops, bps, iops_max, bps_max
 #   blocks NAME, hash NAME    512-byte blocks that the image takes, SHA-256 of what is in it
 host() {
     echo "$*" >&3

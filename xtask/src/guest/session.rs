@@ -242,9 +242,9 @@ fn seed() -> String {
     seed.map(|seed| seed.to_string()).unwrap_or_default()
 }
 
-/// The throttle of a drive: words such as `iops=500 iops_max=1000`; 0 or nothing is no limit.
+/// The throttle of a virtio disk, whose backend is a part of it: words such as `iops=500 iops_max=1000`; 0 or nothing is no limit.
 fn throttle(name: &str, words: &str) -> Result<Value> {
-    let mut limits = json!({ "id": name });
+    let mut limits = json!({ "id": format!("/machine/peripheral/{name}/virtio-backend") });
     for key in ["bps", "bps_rd", "bps_wr", "iops", "iops_rd", "iops_wr"] {
         limits[key] = json!(0);
     }
