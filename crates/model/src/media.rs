@@ -33,20 +33,12 @@ fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
     }
 }
 
-/// How long reads may suspend a program, as a multiple of its own time, where planes read by
-/// themselves. After that, they wait for it: a controller lets no read starve a write. Arbitrary.
-const SUSPENSIONS: u64 = 4;
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
     free: u64,
     read_free: u64,
     /// End of the last program or erase.
     program_end: u64,
-    /// How long reads may still suspend it.
-    patience: u64,
-    /// End of the latest read that suspends it.
-    suspended_until: u64,
     /// First page of the last unit programmed, and end time of its program operation.
     unit: u32,
     unit_done: u64,
@@ -57,18 +49,7 @@ impl Die {
     #[inline]
     fn occupy(&mut self, end: u64) {
         assert!(end >= self.free, "the time of a die runs from {} back to {end}", self.free);
-        self.patience = SUSPENSIONS * (end - self.free);
         self.free = end;
-    }
-
-    /// Suspends the program for a read. Reads of several planes at a time suspend it once.
-    #[inline]
-    fn suspend(&mut self, begin: u64, end: u64) {
-        let delay_ns = end.saturating_sub(begin.max(self.suspended_until));
-        self.suspended_until = self.suspended_until.max(end);
-        self.program_end += delay_ns;
-        self.free += delay_ns;
-        self.patience = self.patience.saturating_sub(delay_ns);
     }
 }
 
@@ -240,9 +221,10 @@ impl Media {
         let sensed = if let Some(plane) = plane {
             // Other planes read at the same time; a program waits for all of them.
             let begin = match self.suspend {
-                Some(after) if die.program_end > at && die.patience > 0 => {
-                    let begin = (at + after).min(die.program_end).max(self.planes[plane]);
-                    die.suspend(begin, begin + time);
+                Some(after) if die.program_end > at => {
+                    let begin = (at + after).min(die.program_end);
+                    die.program_end += time;
+                    die.free += time;
                     begin
                 }
                 _ => at.max(die.program_end),
