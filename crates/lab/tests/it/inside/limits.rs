@@ -19,7 +19,7 @@ impl Draw {
 
     /// Between two numbers, each factor as likely as another.
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        low * (high / low).powf(self.share())
+        low * libm::pow(high / low, self.share())
     }
 }
 
