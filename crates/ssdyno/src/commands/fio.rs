@@ -102,7 +102,7 @@ struct OwnOptions {
 
 impl OwnOptions {
     fn split(words: &[String]) -> Result<(OwnOptions, Vec<String>)> {
-        let mut own_options = OwnOptions { traces: true, ..OwnOptions::default() };
+        let mut own_options = OwnOptions::default();
         let permissions = &mut own_options.permissions;
         let rest = words::split(words, |word| {
             match word.name {

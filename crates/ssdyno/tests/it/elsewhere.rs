@@ -390,7 +390,7 @@ fn two_targets_are_measured_in_turns_until_the_difference_is_clear() {
     let dry = ["compare", "-m", "speed", "--dry-run", "--detect", "3%", cards[0], cards[1]];
     let said = place.ssdyno(&dry).good().err;
     assert!(said.contains("4 to 6 pairs of runs"), "{said}");
-    place.ssdyno(&["compare", "-m", "speed", cards[0]]).refuses(2, "-m takes two targets");
+    place.ssdyno(&["compare", "-m", "speed", cards[0]]).refuses(2, "-m takes two or more targets");
     let far = ["compare", "-m", "speed", "--detect", "0.1%", cards[0], cards[1]];
     place.ssdyno(&far).refuses(2, "24 pairs cannot detect");
     let misspelt = ["compare", "-m", "speed", "--metric", "sped-read", cards[0], cards[1]];
