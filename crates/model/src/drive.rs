@@ -1,9 +1,9 @@
 //! The drive: takes a command at a virtual time and returns its completion time.
 //!
-//! A command passes, in order, through a provider's limit, a queue slot, a controller core, the link, the write buffer,
-//! the map and flash; heat can delay it. Each stage is represented by the time at which it becomes
-//! free, which is exact for a first-come-first-served drive and needs no event queue. When a
-//! command arrives, the idle time before it is used for folding and collection.
+//! A command passes, in order, through a provider's limit, a queue slot, a controller core, the
+//! link, the write buffer, the map and flash; heat can delay it. Each stage is represented by the
+//! time at which it becomes free, which is exact for a first-come-first-served drive and needs no
+//! event queue. When a command arrives, the idle time before it is used for folding and collection.
 
 use workload::{Content, Op, OpKind};
 

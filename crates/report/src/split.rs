@@ -38,7 +38,7 @@ impl SplitTime {
         let is_untraced =
             has_statistic(run, Statistic::TimeTotal) && !has_statistic(run, Statistic::TimeHeld);
         (is_real && is_untraced).then_some(
-            "--where on, as root, also shows the time before, in and after the block layer",
+            "as root, unless --where is off, the time before, in and after the block layer is shown too",
         )
     }
 
