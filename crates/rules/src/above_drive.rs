@@ -33,8 +33,7 @@ pub fn above_drive(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let subjects = Subject::reported(seen);
     let parts = [SplitPart::Held, SplitPart::Queue, SplitPart::Completion];
     let rulings = parts.into_iter().filter_map(|part| {
-        let has_most = |subject| Some((subject, largest(target, subject, &parts)?));
-        let limited = subjects.iter().filter_map(has_most);
+        let limited = subjects.iter().filter_map(|s| Some((s, largest(target, s, &parts)?)));
         let limited = limited.filter(|(_, (largest, _))| *largest == part);
         let shares: Vec<_> = limited.map(|(subject, (_, share))| (subject, share)).collect();
         ruling(target, part, &shares)

@@ -211,12 +211,11 @@ impl Grid<'_> {
     /// order, where small blocks are faster in order, but not nearby: blocks in order fill units.
     fn filled_units(&self, small_iops: f64) -> Option<UnitSign> {
         let large = self.in_order(Write, 8)?.throughput();
-        let is_whole = |blocks: u32, iops: f64| {
-            let bytes = iops * f64::from(self.small().unwrap_or(0) * blocks);
-            same(iops, small_iops) && bytes >= WHOLE_UNIT_MIN * large
-        };
         let blocks = UNITS.into_iter().rev().find(|blocks| {
-            self.random(Write, *blocks, DEPTH).is_some_and(|iops| is_whole(*blocks, iops))
+            self.random(Write, *blocks, DEPTH).is_some_and(|iops| {
+                let bytes = iops * f64::from(self.small().unwrap_or(0) * *blocks);
+                same(iops, small_iops) && bytes >= WHOLE_UNIT_MIN * large
+            })
         })?;
         self.near(Write).filter(|iops| same(*iops, small_iops))?;
         let in_order = self.rate(Write, Order::Sequential, 1, DEPTH)? / small_iops;
@@ -263,11 +262,11 @@ impl Grid<'_> {
     /// Whether a single read of a small block takes the time of a whole unit of `blocks` blocks,
     /// although the data of a unit take time, as larger reads show.
     fn reads_whole(&self, blocks: u32) -> bool {
-        let time_ns = |blocks| Some(1e9 / self.random(Read, blocks, 1)?);
-        let Some((small, unit)) = time_ns(1).zip(time_ns(blocks)) else { return false };
-        let larger = time_ns(LARGER[1]).filter(|_| blocks < LARGER[1]);
-        let data_ns = |larger: f64| (larger - unit) / f64::from(LARGER[1] - blocks);
-        larger.map(|larger| data_ns(larger) * f64::from(blocks)).is_some_and(|unit_data| {
+        let [small, unit, larger] =
+            [1, blocks, LARGER[1]].map(|blocks| Some(1e9 / self.random(Read, blocks, 1)?));
+        let Some((small, unit)) = small.zip(unit) else { return false };
+        larger.filter(|_| blocks < LARGER[1]).is_some_and(|larger| {
+            let unit_data = (larger - unit) / f64::from(LARGER[1] - blocks) * f64::from(blocks);
             unit_data >= UNIT_DATA_MIN * small && unit - small <= UNIT_DATA_SAVED_MAX * unit_data
         })
     }
@@ -354,9 +353,10 @@ impl Grid<'_> {
     /// Whether a full queue of small reads is no faster on data just written, although a single read
     /// of them is, because they are in faster flash: the queue does not wait for flash.
     pub(super) fn reads_any_flash_alike(&self) -> bool {
-        let gain = |depth| Some(self.just_written(depth)?.iops() / self.random(Read, 1, depth)?);
-        gain(1).is_some_and(|gain| gain >= OTHER_FLASH_MIN)
-            && gain(DEPTH).is_some_and(|gain| gain <= 1.0 + ONE_QUEUE)
+        let [single, deep] = [1, DEPTH]
+            .map(|depth| Some(self.just_written(depth)?.iops() / self.random(Read, 1, depth)?));
+        single.is_some_and(|gain| gain >= OTHER_FLASH_MIN)
+            && deep.is_some_and(|gain| gain <= 1.0 + ONE_QUEUE)
     }
 
     /// Whether an idle drive's buffer takes small writes at this rate and no faster, although it takes
@@ -401,11 +401,11 @@ impl Grid<'_> {
         }
         // The time to load a missing part of the map does not belong to the command. A write needs the
         // same parts as a read, whose queue may show what another limit hides in that of writes.
-        let is_faster_near = |kind| {
+        let is_faster_near = [kind, Read].into_iter().any(|kind| {
             let rates = self.near(kind).zip(self.random(kind, 1, DEPTH));
             rates.is_some_and(|(near, random)| near >= NEAR_GAIN * random)
-        };
-        if is_faster_near(kind) || is_faster_near(Read) {
+        });
+        if is_faster_near {
             return None;
         }
         let text = format!(

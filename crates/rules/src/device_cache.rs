@@ -95,11 +95,11 @@ pub fn device_cache(sets: &[WorkingSet], far: Option<&WorkingSet>) -> Ruling {
         return no_room();
     }
     let n = small.p50_ns.len().min(large.p50_ns.len());
-    let slower = |i: usize| {
+    let smallest = (0..n).map(|i| {
         let far_ns = far.and_then(|far| far.p50_ns.get(i)).copied().unwrap_or(0.0);
         small.p50_ns[i].max(far_ns)
-    };
-    let smallest: Vec<f64> = (0..n).map(slower).collect();
+    });
+    let smallest: Vec<f64> = smallest.collect();
     let step = compare(&smallest, &large.p50_ns[..n]);
     let ends = step.and_then(|c| c.low.zip(c.high));
     let Some((step, (low, high))) = step.zip(ends) else {

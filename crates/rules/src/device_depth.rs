@@ -101,10 +101,9 @@ impl Grid<'_> {
         // A queue of writes gains more than so many commands at a time allow, so the drive takes more.
         // Or reads and writes have a rate in common that their queues reach with different gains: it
         // is that of commands.
-        let gains_more =
-            |(deep, single): (f64, f64)| deep / single > f64::from(commands) * (1.0 + WHOLE_WITHIN);
+        let gain_max = f64::from(commands) * (1.0 + WHOLE_WITHIN);
         if commands > 1
-            && writes.is_some_and(|w| gains_more(w) || (same(w.0, deep) && !gains_alike(w)))
+            && writes.is_some_and(|w| w.0 / w.1 > gain_max || (same(w.0, deep) && !gains_alike(w)))
         {
             return None;
         }

@@ -143,16 +143,18 @@ impl<'a> Grid<'a> {
             let added_bytes = f64::from(self.small()? * (LARGER[0] - 1));
             let transfer_ns = 1e9 * added_bytes / self.fastest()?;
             let read_ns = large_ns - small_ns;
-            let without = |data_ns: f64| (write_ns - data_ns).max(0.0);
-            (write_ns <= large_ns).then(|| without(read_ns.max(transfer_ns))..=without(read_ns))
+            let [least_ns, most_ns] =
+                [read_ns.max(transfer_ns), read_ns].map(|data_ns| (write_ns - data_ns).max(0.0));
+            (write_ns <= large_ns).then_some(least_ns..=most_ns)
         })
     }
 
     /// Median time of a small block at depth 1, nanoseconds; infinite if unknown.
     pub fn usual_ns(&self, kind: OpKind) -> f64 {
-        let median_ns = |run: &Digest| if kind == Read { run.read_ns[0] } else { run.write_ns };
         let subject = self.find(kind, Order::Random, 1, 1);
-        let usual_ns = subject.map(|subject| subject.median(median_ns));
+        let usual_ns = subject.map(|subject| {
+            subject.median(|run| if kind == Read { run.read_ns[0] } else { run.write_ns })
+        });
         usual_ns.filter(|ns| *ns > 0.0).unwrap_or(f64::INFINITY)
     }
 
@@ -191,11 +193,11 @@ impl<'a> Grid<'a> {
     /// first at once, however slowly it takes it in.
     pub fn second_block(&self) -> Option<f64> {
         let block = self.small()? * LARGER[1];
-        let seconds = |count: u64| {
+        let [one_s, two_s] = [1, 2].map(|count: u64| {
             let subject = self.subjects.iter().find(|s| s.name() == first_name(block, count))?;
             Some((count * u64::from(block)) as f64 / accepted(subject)?)
-        };
-        let added_s = seconds(2)? - seconds(1)?;
+        });
+        let added_s = two_s? - one_s?;
         (added_s > 0.0).then(|| f64::from(block) / added_s)
     }
 

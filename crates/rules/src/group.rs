@@ -129,11 +129,9 @@ pub fn queue_limit(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
 
 /// The limit that a workload reaches, if there is one.
 fn at_limit<'s, 'a>(group: &GroupLimits, subject: &'s Subject<'a>) -> Option<AtLimit<'s, 'a>> {
-    let per_s =
-        |of: &dyn Fn(&Digest) -> u64| subject.median(|run| of(run) as f64 / run.seconds.max(1e-9));
     for (side, verb) in ["read", "written"].into_iter().enumerate() {
-        let bytes = (group.bytes_per_s[side], per_s(&|run| run.bytes[side]));
-        let ops = (group.iops[side], per_s(&|run| run.ops[side]));
+        let bytes = (group.bytes_per_s[side], per_s(subject, |run| run.bytes[side]));
+        let ops = (group.iops[side], per_s(subject, |run| run.ops[side]));
         for ((limit, rate), in_bytes) in [(bytes, true), (ops, false)] {
             let Some(limit) = limit.filter(|limit| *limit > 0.0) else { continue };
             if !(AT_LIMIT..ABOVE_LIMIT).contains(&(rate / limit)) {
@@ -148,6 +146,10 @@ fn at_limit<'s, 'a>(group: &GroupLimits, subject: &'s Subject<'a>) -> Option<AtL
         }
     }
     None
+}
+
+fn per_s(subject: &Subject<'_>, count: impl Fn(&Digest) -> u64) -> f64 {
+    subject.median(|run| count(run) as f64 / run.seconds.max(1e-9))
 }
 
 fn decimal_count(count: f64) -> String {

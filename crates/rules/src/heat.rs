@@ -44,8 +44,10 @@ pub fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
             Ruling::yes(VerdictKind::Heat, text).explaining_all(&throttled)
         }
         (Some(t), Some(warn_c)) if t.start_c >= warn_c => {
-            let is_hot = |run: &Digest| run.temperature.is_some_and(|t| t.start_c >= warn_c);
-            let limited = at_one_rate(subjects.iter().filter(|s| in_most(s, is_hot)).collect());
+            let hot = subjects.iter().filter(|subject| {
+                in_most(subject, |run| run.temperature.is_some_and(|t| t.start_c >= warn_c))
+            });
+            let limited = at_one_rate(hot.collect());
             let text = format!(
                 "The drive was at {:.0} C from the start; from its warning temperature of \
                  {warn_c:.0} C, it may slow down all the time.",
@@ -90,11 +92,10 @@ fn at_one_rate<'s, 'a>(hot: Vec<&'s Subject<'a>>) -> Vec<&'s Subject<'a>> {
     let most = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let limited = rates.into_iter().filter(|(_, rate)| *rate >= ONE_RATE * most);
     let limited: Vec<_> = limited.map(|(subject, _)| subject).collect();
-    let firsts = || limited.iter().map(|subject| subject.first());
-    let all_kinds = firsts().any(|d| d.random)
-        && firsts().any(|d| !d.random)
-        && firsts().any(|d| d.mix.write == 0)
-        && firsts().any(|d| d.mix.read == 0);
+    let all_kinds = limited.iter().any(|s| s.first().random)
+        && limited.iter().any(|s| !s.first().random)
+        && limited.iter().any(|s| s.first().mix.write == 0)
+        && limited.iter().any(|s| s.first().mix.read == 0);
     if all_kinds { limited } else { Vec::new() }
 }
 

@@ -142,11 +142,10 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     // Without a timed workload, bounds on speed are not judged.
     let untimed = seen.is_empty() && (checks.get::<Trim>().is_some() || !rulings.is_empty());
     let (mut applied, mut bounds) = (Vec::new(), Vec::new());
-    let is_judged = |rule: &&&Rule| {
-        !untimed || rule.role == Role::Claim || (target.ram && std::ptr::eq(**rule, &ram::RULE))
-    };
-    for rule in RULES.iter().filter(is_judged) {
-        if rule.is_overridden(&applied) {
+    for rule in RULES.iter() {
+        let is_judged =
+            !untimed || rule.role == Role::Claim || (target.ram && std::ptr::eq(*rule, &ram::RULE));
+        if !is_judged || rule.is_overridden(&applied) {
             continue;
         }
         let mut conclusions = (rule.judge)(&facts);
@@ -207,11 +206,10 @@ fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], rulings: &[Ruling]) -> Vec<&
 /// The verdict on workloads without a cause, which are named if others have one. The drive is
 /// blamed only if it took most of the time. Lists the bounds ruled out and those unknown.
 fn undetermined(bounds: &[Ruling], open: &[&Subject<'_>], is_named: bool) -> Verdict {
-    let texts = |answer| {
+    let [no, unknown] = [Answer::No, Answer::Unknown].map(|answer| {
         let matching = bounds.iter().filter(|ruling| ruling.answer == answer);
         matching.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
-    };
-    let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
+    });
     let mut statements = in_drive::statements(open, is_named);
     if open.is_empty() {
         statements.push("no cause was found".to_string());

@@ -8,6 +8,7 @@
 
 use record::{Link, Unit, VerdictKind};
 use rig::{Bus, TargetInfo};
+use workload::Mix;
 use workload::units::throughput;
 
 use super::rule::{Role, Rule};
@@ -64,10 +65,6 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let limit = Reached::new(&rates, ceiling);
     let (limited, free): (Vec<_>, Vec<_>) =
         rates.iter().copied().partition(|(subject, rate)| limit.limits(subject, *rate));
-    let with_rates = |ruling: Ruling, rate: f64| {
-        let ruling = ruling.with("throughput", rate, Unit::BytesPerSecond);
-        ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
-    };
     let yes = limited.first().map(|(_, rate)| {
         let text = format!(
             "The link is the limit of {}: up to {} of the {} that {} carries.",
@@ -79,13 +76,17 @@ pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         let ruling = Ruling::yes(VerdictKind::Link, text)
             .next_test("the same drive on a faster port: these figures should rise");
         let shares = limited.iter().map(|(subject, rate)| (*subject, rate / ceiling));
-        with_rates(ruling.explaining_each(shares), *rate)
+        (ruling.explaining_each(shares), *rate)
     });
     let no = free.first().map(|(_, rate)| {
         let text = format!("link at most {} used", percent(rate / ceiling));
-        with_rates(Ruling::no(VerdictKind::LinkFree, text), *rate)
+        (Ruling::no(VerdictKind::LinkFree, text), *rate)
     });
-    yes.into_iter().chain(no).collect()
+    let rulings = yes.into_iter().chain(no).map(|(ruling, rate)| {
+        let ruling = ruling.with("throughput", rate, Unit::BytesPerSecond);
+        ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
+    });
+    rulings.collect()
 }
 
 /// The rate that the workloads on a link reach.
@@ -101,12 +102,11 @@ impl<'s, 'a> Reached<'s, 'a> {
     fn new(rates: &'s [(&'s Subject<'a>, f64)], ceiling: f64) -> Reached<'s, 'a> {
         let fastest = rates.first().map_or(0.0, |(_, rate)| *rate);
         let limit = (SAME_SHARE * fastest).max(BOUND_SHARE * ceiling);
-        let reaches = |side: usize| {
-            rates
-                .iter()
-                .any(|(subject, rate)| *rate >= limit && subject.first().bytes[1 - side] == 0)
-        };
-        let is_proven = fastest >= FULL_SHARE * ceiling || (reaches(0) && reaches(1));
+        let reached = rates.iter().filter(|(_, rate)| *rate >= limit);
+        let is_proven = fastest >= FULL_SHARE * ceiling
+            || (0..2).all(|side: usize| {
+                reached.clone().any(|(subject, _)| subject.first().bytes[1 - side] == 0)
+            });
         Reached { rates, ceiling, limit: if is_proven { limit } else { f64::INFINITY } }
     }
 
@@ -115,16 +115,18 @@ impl<'s, 'a> Reached<'s, 'a> {
     fn limits(&self, subject: &Subject<'_>, rate: f64) -> bool {
         let (first, share) = (subject.first(), rate / self.ceiling);
         let is_alone = first.depth_nominal == Some(1);
-        let has_limited_deep = || {
-            self.rates.iter().any(|(other, rate)| {
-                let other = other.first();
-                let is_deep = other.depth_nominal > Some(1) && !other.random;
-                is_deep && other.mix == first.mix && *rate >= self.limit
-            })
-        };
         rate >= self.limit
             || (is_alone && first.random && share >= ALONE_SHARE)
-            || (is_alone && !first.random && share >= BOUND_SHARE && has_limited_deep())
+            || (is_alone && !first.random && share >= BOUND_SHARE && self.limits_deep(first.mix))
+    }
+
+    /// Whether the link limits a sequential workload of this mix that has a queue.
+    fn limits_deep(&self, mix: Mix) -> bool {
+        self.rates.iter().any(|(subject, rate)| {
+            let first = subject.first();
+            let is_deep = first.depth_nominal > Some(1) && !first.random;
+            is_deep && first.mix == mix && *rate >= self.limit
+        })
     }
 }
 

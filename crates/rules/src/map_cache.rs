@@ -78,15 +78,10 @@ struct Count {
 impl Count {
     /// Counts the reads that take at least `least_ns` longer than the other read of their pair.
     fn from_span(span: &MapSpan, least_ns: f64) -> Count {
-        let count = |slow: fn(&[f64; 2]) -> f64| {
-            span.pairs.iter().filter(|pair| slow(pair) > least_ns).count() as f64
-        };
-        Count {
-            bytes: span.bytes as f64,
-            first: count(|pair| pair[0] - pair[1]),
-            second: count(|pair| pair[1] - pair[0]),
-            of: span.pairs.len() as f64,
-        }
+        let [first, second] = [(0, 1), (1, 0)].map(|(slow, fast)| {
+            span.pairs.iter().filter(|pair| pair[slow] - pair[fast] > least_ns).count() as f64
+        });
+        Count { bytes: span.bytes as f64, first, second, of: span.pairs.len() as f64 }
     }
 
     /// Share of pairs in which no other activity delays a read. If it delays a share n of reads,

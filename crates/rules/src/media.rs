@@ -134,31 +134,34 @@ type Burst<'g, 'a> = (&'g Subject<'a>, f64);
 /// and the second of two blocks.
 fn bursts<'g, 'a>(grid: &'g Grid<'a>, target: &TargetInfo, large: u32) -> Vec<Burst<'g, 'a>> {
     let small = grid.small().unwrap_or(0);
-    let random = |depth| grid.find(Write, Order::Random, 1, depth);
-    let fastest = |bursts: &[(u32, u32)]| {
-        let rates = bursts.iter().filter_map(|(block, depth)| grid.burst(*block, *depth));
-        rates.reduce(f64::max)
-    };
     let several = LARGER[0] * small;
     // Faster than the link, the difference of two bursts is scatter.
     let possible = (1.0 + ONE_RATE) * ceiling(target).unwrap_or(f64::INFINITY);
     let second = grid.second_block().filter(|rate| *rate <= possible);
-    let in_order = |bursts| fastest(bursts).into_iter().chain(second).reduce(f64::max);
+    let in_order = fastest_burst(grid, &[(large, 1), (several, DEPTH), (several, 1)]);
+    let in_order = in_order.into_iter().chain(second).reduce(f64::max);
+    let random = [1, DEPTH].map(|depth| grid.find(Write, Order::Random, 1, depth));
     let cells = [
-        (grid.in_order(Write, 8), in_order(&[(large, 1), (several, DEPTH), (several, 1)])),
-        (grid.in_order(Write, 1), in_order(&[(large, 1), (several, DEPTH), (several, 1)])),
-        (random(DEPTH), fastest(&[(small, DEPTH), (small, 1)])),
-        (random(1), fastest(&[(small, 1)])),
+        (grid.in_order(Write, 8), in_order),
+        (grid.in_order(Write, 1), in_order),
+        (random[1], fastest_burst(grid, &[(small, DEPTH), (small, 1)])),
+        (random[0], fastest_burst(grid, &[(small, 1)])),
     ];
     cells.into_iter().filter_map(|(cell, burst)| cell.zip(burst)).collect()
 }
 
+/// The highest rate of bursts of these block sizes and depths.
+fn fastest_burst(grid: &Grid<'_>, bursts: &[(u32, u32)]) -> Option<f64> {
+    bursts.iter().filter_map(|(block, depth)| grid.burst(*block, *depth)).reduce(f64::max)
+}
+
 fn flash_writes(cells: &[Burst<'_, '_>]) -> Option<Ruling> {
-    let gain = |(cell, burst): &Burst<'_, '_>| burst / cell.throughput().max(1.0);
-    let bursts: Vec<_> = cells.iter().filter(|cell| gain(cell) > BURST_SAME).collect();
+    let gains =
+        cells.iter().map(|(cell, burst)| (*cell, *burst, burst / cell.throughput().max(1.0)));
+    let bursts: Vec<_> = gains.filter(|(_, _, gain)| *gain > BURST_SAME).collect();
     let first = bursts.first()?;
     let names = match bursts.len() {
-        1 | 2 => listed(bursts.iter().map(|(cell, _)| *cell)),
+        1 | 2 => listed(bursts.iter().map(|(cell, _, _)| *cell)),
         n => format!("{} and {} others", first.0.in_words(), n - 1),
     };
     let text = format!(
@@ -171,7 +174,7 @@ fn flash_writes(cells: &[Burst<'_, '_>]) -> Option<Ruling> {
         .next_test("a larger model of the drive has more flash: these figures should rise")
         .with("burst after a rest", first.1, Unit::BytesPerSecond)
         .with("lasting", first.0.throughput(), Unit::BytesPerSecond);
-    Some(ruling.explaining_each(bursts.iter().map(|cell| (cell.0, 1.0 - 1.0 / gain(cell)))))
+    Some(ruling.explaining_each(bursts.iter().map(|(cell, _, gain)| (*cell, 1.0 - 1.0 / gain))))
 }
 
 fn controller(grid: &Grid<'_>, cells: &[Burst<'_, '_>]) -> Option<Ruling> {
@@ -205,9 +208,11 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
     let [single, deep] = [1, DEPTH].map(|depth| grid.random(Read, 1, depth));
     // Without the test at greater depth, the depth could still be the limit.
     let (single, deep, deeper) = (single?, deep?, grid.deeper(Read)?);
-    let rates = LARGER.map(|blocks| grid.random(Read, blocks, DEPTH));
-    let rate = |i: usize| rates[i].map(|rate| (rate, rate * small * f64::from(LARGER[i])));
-    let room = |bytes: f64| bytes < LINK_ROOM * ceiling;
+    let [some_blocks, many_blocks] = LARGER.map(|blocks| {
+        let ops = grid.random(Read, blocks, DEPTH)?;
+        Some((ops, ops * small * f64::from(blocks)))
+    });
+    let free_below = LINK_ROOM * ceiling;
     let mut limited: Vec<&Subject<'_>> = Vec::new();
     let in_order = grid.rate(Read, Order::Sequential, 1, DEPTH);
     let is_deeper_faster = deeper >= FREE_MIN * deep;
@@ -221,8 +226,9 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
         && (is_deeper_faster
             || is_uneven
                 && (is_faster_in_order || depends_on_order && writes >= WRITES_MIN * deep))
-        && room(deep * small);
-    let is_data = rate(0).is_some_and(|(ops, bytes)| room(bytes) && deep >= PROPORTIONAL_MIN * ops);
+        && deep * small < free_below;
+    let is_data = some_blocks
+        .is_some_and(|(ops, bytes)| bytes < free_below && deep >= PROPORTIONAL_MIN * ops);
     // If one read waits for the other, flash takes the share that it has of a single one.
     let flash = grid.flash_share().map(|share| *share.start());
     let is_in_line = grid.is_serial(Read) == Some(true) && flash.is_some_and(|share| share >= MOST);
@@ -231,13 +237,14 @@ fn flash_reads(grid: &Grid<'_>, target: &TargetInfo) -> Option<Ruling> {
     }
     // Sequential reads, and nearly as many bytes at random, in 16 times as many commands. Cards and
     // USB divide a large read into transfers, each with the turn-around of a command.
-    let scattered = rate(1).map(|(_, bytes)| bytes);
+    let scattered = many_blocks.map(|(_, bytes)| bytes);
     if let Some((in_order, scattered)) = grid.in_order(Read, 8).zip(scattered) {
         let (rate, block) = (in_order.throughput(), f64::from(in_order.first().block_bytes));
         let is_divided = matches!(target.bus, Bus::Usb | Bus::Sd | Bus::Emmc);
         let commands = if is_divided { block / (small * f64::from(LARGER[1])) } else { 1.0 };
         let known_s = commands / deep + block / ceiling;
-        if room(rate) && scattered >= AS_MUCH * rate && block / rate >= LONGER_MIN * known_s {
+        if rate < free_below && scattered >= AS_MUCH * rate && block / rate >= LONGER_MIN * known_s
+        {
             limited.push(in_order);
             let alone = grid.in_order(Read, 1);
             limited.extend(alone.filter(|cell| cell.throughput() >= ALONE_MIN * rate));

@@ -70,8 +70,11 @@ pub(super) fn follow_rested(seen: &[Digest], rulings: &mut [Ruling]) {
         return;
     }
     let mut causes = rulings.iter_mut().filter(|r| r.explains(usual));
-    let is_link = |ruling: &Ruling| ruling.verdict.kind == VerdictKind::Link;
-    if let Some(ruling) = causes.find(|r| FOLLOWED.contains(&r.verdict.kind) || is_link(r)) {
+    let cause = causes.find(|ruling| {
+        let kind = &ruling.verdict.kind;
+        FOLLOWED.contains(kind) || *kind == VerdictKind::Link
+    });
+    if let Some(ruling) = cause {
         *ruling = ruling.clone().explaining(rested, None);
     }
 }
@@ -85,7 +88,7 @@ fn slower_side<'s, 'a>(
     rulings: &[Ruling],
 ) -> Option<&'s Subject<'a>> {
     let mix = mixed.first();
-    let alone = |kind: OpKind| {
+    let [reads, writes] = [OpKind::Read, OpKind::Write].map(|kind| {
         subjects.iter().find(|s| {
             let first = s.first();
             let is_same = first.random == mix.random && first.block_bytes == mix.block_bytes;
@@ -95,8 +98,8 @@ fn slower_side<'s, 'a>(
                 && first.depth_nominal == mix.depth_nominal
                 && plain.as_cell().is_none_or(|cell| cell.words.is_empty())
         })
-    };
-    let (reads, writes) = (alone(OpKind::Read)?, alone(OpKind::Write)?);
+    });
+    let (reads, writes) = reads.zip(writes)?;
     let total = mixed.sum(|run| (run.ops[0] + run.ops[1]) as f64).max(1.0);
     let share = mixed.sum(|run| run.ops[0] as f64) / total;
     let rested = Sum::new(mixed, share, reads, writes);

@@ -44,9 +44,10 @@ pub static RULE: Rule = Rule {
 
 pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
     let grid = Grid::from_digests(seen);
-    let gain = |kind| Some(grid.near(kind)? / grid.random(kind, 1, DEPTH)?);
-    let (reads, writes) = (gain(Read), gain(Write));
-    let deep = |kind| grid.find(kind, Order::Random, 1, DEPTH);
+    let [reads, writes] =
+        [Read, Write].map(|kind| Some(grid.near(kind)? / grid.random(kind, 1, DEPTH)?));
+    let [deep_reads, deep_writes] =
+        [Read, Write].map(|kind| grid.find(kind, Order::Random, 1, DEPTH));
     let (bytes, small) = (binary(NEAR_BYTES), binary(u64::from(grid.small()?)));
     if let Some(gain) = reads.filter(|gain| *gain >= NEAR_GAIN) {
         if gain < NEAR_GAIN * slowdown_of_new_data(&grid) {
@@ -57,10 +58,10 @@ pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
              {small} are {gain:.1} times as fast within {bytes}."
         );
         let ruling = Ruling::yes(VerdictKind::DeviceCache, text)
-            .explaining(deep(Read)?, Some(1.0 - 1.0 / gain))
+            .explaining(deep_reads?, Some(1.0 - 1.0 / gain))
             .next_test("--size 64MiB, 256MiB, ...: the rate falls at the size of the cache")
             .with("reads within little / all over", gain, Unit::Number);
-        return Some(match writes.filter(|gain| *gain >= NEAR_GAIN).zip(deep(Write)) {
+        return Some(match writes.filter(|gain| *gain >= NEAR_GAIN).zip(deep_writes) {
             Some((gain, writes)) => ruling.explaining(writes, Some(1.0 - 1.0 / gain)).with(
                 "writes within little / all over",
                 gain,
@@ -92,7 +93,7 @@ pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
          at a time, and a write outside them costs a copy."
     );
     let ruling = Ruling::yes(VerdictKind::OpenBlocks, text)
-        .explaining(deep(Write)?, Some(1.0 - 1.0 / gain))
+        .explaining(deep_writes?, Some(1.0 - 1.0 / gain))
         .next_test("ssdyno io --rw write to 1, 2, 4, ... places in turn: the number of open blocks")
         .with(base, gain, Unit::Number);
     let rates = grid.random(Write, 1, 1).zip(grid.random(Write, 1, DEPTH));

@@ -1,7 +1,7 @@
 //! The rate that a workload keeps after a burst at its start.
 //!
-//! A bucket that a limit empties at one rate leaves a straight line of bytes over time, and the line
-//! meets the start at the size of the bucket.
+//! A bucket that a limit empties at one rate leaves a straight line of bytes over time, and the
+//! line meets the start at the size of the bucket.
 
 use analysis::Slope;
 
@@ -30,8 +30,8 @@ pub struct Plateau {
     pub burst_bytes: f64,
 }
 
-/// The plateau of a workload in blocks of this size, if its second half is even and a burst precedes
-/// it.
+/// The plateau of a workload in blocks of this size, if its second half is even and a burst
+/// precedes it.
 pub fn plateau(series: &TimeSeries, block_bytes: u32) -> Option<Plateau> {
     let (block_bytes, seconds) = (f64::from(block_bytes), series.seconds());
     let step_s = seconds / 2.0 / (POINTS - 1) as f64;

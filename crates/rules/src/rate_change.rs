@@ -52,9 +52,12 @@ fn exceeds_noise(series: &TimeSeries, fall: &Fall) -> bool {
 
 /// The median distance of values from their median.
 fn median_distance(values: &[f64]) -> f64 {
-    let median = |values: &[f64]| analysis::medians(values, 1).pop().unwrap_or(0.0);
     let middle = median(values);
     median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<f64>>())
+}
+
+fn median(values: &[f64]) -> f64 {
+    analysis::medians(values, 1).pop().unwrap_or(0.0)
 }
 
 /// The doubt about the mean of a workload whose rate changed.

@@ -1,9 +1,9 @@
 //! RATE LIMIT: does something below this machine limit the rate, as providers do with volumes?
 //!
 //! Reads after a rest are as fast as the drive until a bucket is used up, and then keep one rate to
-//! the operation; a drive has no cache that serves a while of random reads and is ready again after a
-//! second. Blocks of another size follow at once: if as many pass, the limit counts operations, and
-//! bytes if as many bytes do. All figures at that rate have the limit, those of writes, too.
+//! the operation; a drive has no cache that serves a while of random reads and is ready again after
+//! a second. Blocks of another size follow at once: if as many pass, the limit counts operations,
+//! and bytes if as many bytes do. All figures at that rate have the limit, those of writes, too.
 //!
 //! A limit that this machine sets is known to the kernel (`group.rs`) and overrides this rule.
 
@@ -97,10 +97,9 @@ pub fn rate_limit(seen: &[Digest]) -> Vec<Ruling> {
 fn ruling(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<Ruling> {
     let plateaus: Option<Vec<Plateau>> = test.runs().map(|run| run.plateau).collect();
     let plateaus = plateaus?;
-    let mean = |value: fn(&Plateau) -> f64| {
-        plateaus.iter().map(value).sum::<f64>() / plateaus.len() as f64
-    };
-    let (rate, burst_bytes) = (mean(|p| p.rate), mean(|p| p.burst_bytes));
+    let n = plateaus.len() as f64;
+    let rate = plateaus.iter().map(|p| p.rate).sum::<f64>() / n;
+    let burst_bytes = plateaus.iter().map(|p| p.burst_bytes).sum::<f64>() / n;
     if plateaus.iter().any(|plateau| !within(plateau.rate, rate, SAME_RATE)) {
         return None;
     }
@@ -115,8 +114,7 @@ fn ruling(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<Ruling> {
         None => return None,
     };
     let limit = counted.of_bytes(rate, block_bytes);
-    let is_limited = |subject: &&Subject<'_>| within(counted.rate(subject), limit, SAME_RATE);
-    let limited = subjects.iter().filter(is_limited);
+    let limited = subjects.iter().filter(|s| within(counted.rate(s), limit, SAME_RATE));
     let figures: Vec<&Subject<'_>> = limited.filter(|s| !s.first().probe).collect();
     let burst = counted.of_bytes(burst_bytes, block_bytes);
     // The test follows a rest as long as itself.
@@ -152,8 +150,8 @@ pub fn limits_to_test(target: &TargetInfo, seen: &[Digest]) -> Vec<u32> {
 }
 
 impl Grid<'_> {
-    /// Small random reads that a queue speeds up little, or whose number, or bytes, per second larger
-    /// blocks reach. Short tests differ by what was left in a bucket.
+    /// Small random reads that a queue speeds up little, or whose number, or bytes, per second
+    /// larger blocks reach. Short tests differ by what was left in a bucket.
     fn small_at_limit(&self) -> Option<u32> {
         let [single, deep] = [1, DEPTH].map(|depth| self.random(Read, 1, depth));
         let (single, deep) = single.zip(deep)?;
@@ -164,8 +162,8 @@ impl Grid<'_> {
         (is_reached || deep <= QUEUE_GAIN_MAX * single).then(|| self.small()).flatten()
     }
 
-    /// Large reads in order, below what the link carries, if smaller random ones reach their bytes per
-    /// second, or have a limit of their own that keeps them from it.
+    /// Large reads in order, below what the link carries, if smaller random ones reach their bytes
+    /// per second, or have a limit of their own that keeps them from it.
     fn large_at_limit(&self, ceiling: Option<f64>, is_small_limited: bool) -> Option<u32> {
         let single = self.in_order(Read, 1)?;
         let single_rate = single.throughput();

@@ -127,10 +127,9 @@ impl Ruling {
 
     /// Drops the figures that other verdicts explain. Returns `None` if no figures are left.
     pub fn of_the_rest(mut self, explained: &[Ruling]) -> Option<Ruling> {
-        let is_explained = |metric: &str| {
-            explained.iter().any(|other| other.applies() && other.verdict.explains(metric))
-        };
-        self.verdict.explains.retain(|e| !is_explained(&e.metric));
+        self.verdict.explains.retain(|e| {
+            !explained.iter().any(|other| other.applies() && other.verdict.explains(&e.metric))
+        });
         (!self.verdict.explains.is_empty()).then_some(self)
     }
 

@@ -100,15 +100,18 @@ fn range(rates: &[f64]) -> (f64, f64) {
 /// `20.1`, or `6.2-7.4` if passes differ.
 fn printed(rates: &[f64]) -> String {
     let (low, high) = range(rates);
-    // The old tool had no format for 100 MB/s and more.
-    let megabytes = |rate: f64| match rate / 1e6 {
-        rate if rate < 100.0 => format!("{rate:.1}"),
-        rate => format!("{rate:.0}"),
-    };
     if high - low <= CLUSTERED * high {
         return megabytes(rates.iter().sum::<f64>() / rates.len() as f64);
     }
     format!("{}-{}", megabytes(low), megabytes(high))
+}
+
+/// A rate in MB/s; the old tool had no format for 100 and more.
+fn megabytes(rate: f64) -> String {
+    match rate / 1e6 {
+        rate if rate < 100.0 => format!("{rate:.1}"),
+        rate => format!("{rate:.0}"),
+    }
 }
 
 /// Judges whether the rate depends on the location.
@@ -121,9 +124,9 @@ pub fn places(seen: &PlaceRates) -> Ruling {
             "Whether the location matters to a {kind} was not measured."
         ));
     };
-    let against = |rates: &Vec<f64>| analysis::compare_among(elsewhere.len(), start, rates);
-    let compared =
-        seen.places[1..].iter().zip(elsewhere).filter_map(|(p, r)| Some((*p, against(r)?)));
+    let compared = seen.places[1..].iter().zip(elsewhere).filter_map(|(place, rates)| {
+        Some((*place, analysis::compare_among(elsewhere.len(), start, rates)?))
+    });
     let distances = compared.map(|(place, c)| (libm::log(c.ratio).abs(), (place, c)));
     let farthest = distances.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, compared)| compared);
     let Some((place, worst)) = farthest else {

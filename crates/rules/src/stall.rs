@@ -28,9 +28,8 @@ pub fn stall(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
         group::io_limit(&target.limits.group, seen),
         cpu_shared::cpu_shared(seen),
     ];
-    let is_of_host = |s: &Subject<'_>| limits.iter().flatten().any(|limit| limit.explains(s));
-    let subjects = Subject::reported(seen);
-    let subjects: Vec<_> = subjects.into_iter().filter(|s| !is_of_host(s)).collect();
+    let mut subjects = Subject::reported(seen);
+    subjects.retain(|subject| !limits.iter().flatten().any(|limit| limit.explains(subject)));
     let shares = subjects.iter().map(|s| (s, s.share_of_time(stalled_s)));
     let stalled: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
     let (worst, share) = stalled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;

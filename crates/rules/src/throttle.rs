@@ -139,12 +139,12 @@ impl HeatLoad {
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
             mean < SLOWER_BELOW * cold
         };
-        let stays_slow = |start: usize| {
-            let mut windows = rates[start..].chunks(window);
-            windows.all(|rates| rates.len() < window.div_ceil(2) || is_slow(rates))
-        };
         let changes = analysis::steps(&rates).changes.into_iter().map(|change| change.at);
-        let mut falls = changes.filter(|start| is_slow(&rates[*start..]) && stays_slow(*start));
+        let mut falls = changes.filter(|start| {
+            let mut windows = rates[*start..].chunks(window);
+            is_slow(&rates[*start..])
+                && windows.all(|rates| rates.len() < window.div_ceil(2) || is_slow(rates))
+        });
         falls.next().map(|start| start as f64 * point_seconds)
     }
 }

@@ -71,14 +71,13 @@ pub struct Fall {
 impl TimeSeries {
     /// The time series of a measurement, reads and writes together.
     pub fn from_measurement(m: &Measurement) -> TimeSeries {
-        let column = |name| m.series.column(name).map(|c| (c.unit, &c.values));
-        let sides = [column("read"), column("write")];
-        let warmth = column("temperature");
+        let [read, write, warmth] = ["read", "write", "temperature"]
+            .map(|name| m.series.column(name).map(|c| (c.unit, &c.values)));
         let mut points = vec![Point { seconds: 0.0, bytes: 0.0, celsius: None }];
         let (mut seconds, mut bytes) = (0.0, 0.0);
         for (i, t_ns) in m.series.t_ns.iter().enumerate() {
             let end = *t_ns as f64 / 1e9;
-            for (unit, values) in sides.iter().flatten() {
+            for (unit, values) in [read, write].iter().flatten() {
                 let value = values[i].unwrap_or(0.0);
                 bytes += if *unit == Unit::Bytes { value } else { value * (end - seconds) };
             }
@@ -189,16 +188,17 @@ impl TimeSeries {
     pub fn bins(&self, most: usize) -> Vec<Bin> {
         let count = most.min(self.points.len() - 1);
         let size = self.bytes() / count.max(1) as f64;
+        let count = if size > 0.0 { count } else { 0 };
         let mut start = 0.0;
-        let bin = |i: usize| {
+        let bins = (0..count).map(|i| {
             let end_bytes = size * (i + 1) as f64;
             let end_seconds = self.time_at(end_bytes);
             // A bin without duration is shorter than the clock's resolution.
             let rate = size / (end_seconds - start).max(1e-9);
             start = end_seconds;
             Bin { end_bytes, end_seconds, rate, celsius: self.celsius_at(end_bytes) }
-        };
-        if size > 0.0 { (0..count).map(bin).collect() } else { Vec::new() }
+        });
+        bins.collect()
     }
 
     /// The steps of the rate, and the bytes per point; `None` if the series is too short.
@@ -219,12 +219,11 @@ impl TimeSeries {
         // The bin of the fall has both rates, and can be counted on either side.
         let low = (change.low as f64 - 1.0).max(0.0) * size;
         let high = ((change.high + 1) as f64 * size).min(self.bytes());
-        let inner = |piece: &analysis::Piece| {
+        let [before, after] = [&pair[0], &pair[1]].map(|piece| {
             let (start, end) = (piece.start + 1, piece.end.saturating_sub(1));
             let rate = self.rate_between(start as f64 * size, end as f64 * size);
             rate.filter(|_| end > start).unwrap_or(piece.level)
-        };
-        let [before, after] = [inner(&pair[0]), inner(&pair[1])];
+        });
         // The levels are medians; with stalls, the rates of the same pieces can be the other way round.
         if after >= before {
             return Some(None);

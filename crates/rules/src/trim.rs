@@ -88,10 +88,11 @@ struct Signal {
 }
 
 fn content(released: Released) -> Signal {
-    let share = |bytes: u64| bytes as f64 / released.looked_bytes as f64;
-    let changed = 1.0 - share(released.kept_bytes);
+    let [kept, zeros] = [released.kept_bytes, released.zero_bytes]
+        .map(|bytes| bytes as f64 / released.looked_bytes as f64);
+    let changed = 1.0 - kept;
     let size = binary(released.looked_bytes);
-    let words = match share(released.zero_bytes) {
+    let words = match zeros {
         zeros if zeros >= CHANGED_FROM => format!("{} of {size} read as zeros", percent(zeros)),
         _ if changed > 0.0 => format!("{} of {size} changed their content", percent(changed)),
         _ => format!("{size} kept their content"),

@@ -55,15 +55,10 @@ pub fn wear(health: &Health, seen: &[Digest]) -> Option<Ruling> {
     let repeats = grid.find(Read, Order::Random, 1, 1).and_then(|subject| {
         let [median, mean] = [0, 1].map(|i| subject.median(|run| run.read_ns[i]));
         let fast = subject.median(|run| run.fast_read_ns);
-        let is_above =
-            |single_ns: f64, share: f64| single_ns > 0.0 && mean >= (1.0 + share) * single_ns;
-        let single_ns = if is_above(median, REPEATS_MIN) {
-            median
-        } else if is_above(fast, MOST_REPEAT_MIN) {
-            fast
-        } else {
-            return None;
-        };
+        let singles = [(median, REPEATS_MIN), (fast, MOST_REPEAT_MIN)];
+        let (single_ns, _) = singles
+            .into_iter()
+            .find(|(single_ns, share)| *single_ns > 0.0 && mean >= (1.0 + share) * single_ns)?;
         Some((subject, 1.0 - single_ns / mean))
     });
     let mut text = format!("The drive is worn: {}.", signs.join(", "));
