@@ -149,13 +149,14 @@ fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
     // One kind alone has the figures of all.
     for (kind, stats) in data.into_iter().filter(|_| is_mix) {
         let part = |statistic| MetricKey::of_run(statistic).of_op(kind);
-        let rate = |value: Option<f64>| value.unwrap_or_default();
-        let (iops, bytes) = (measurement.iops(Some(kind)), measurement.throughput(Some(kind)));
-        figures.push(Metric::single(part(Statistic::Iops), Unit::Iops, rate(iops)));
+        let [iops, bytes_per_s] =
+            [measurement.iops(Some(kind)), measurement.throughput(Some(kind))]
+                .map(Option::unwrap_or_default);
+        figures.push(Metric::single(part(Statistic::Iops), Unit::Iops, iops));
         figures.push(Metric::single(
             part(Statistic::Throughput),
             Unit::BytesPerSecond,
-            rate(bytes),
+            bytes_per_s,
         ));
         latencies(&run.clone().of_op(kind), stats, &mut figures);
         let key = run.clone().of_op(kind);

@@ -138,8 +138,9 @@ pub(crate) fn limits(
     let part_seconds = seconds / (sizes.len() as u32 * (2 * LIMIT_RUNS + 1)) as f64;
     session.budget("limits", Budget { seconds, ..Budget::default() }, |session| {
         let looks_limited = rules::limits_to_test(session.target(), session.seen());
-        let is_tested = |size: &u32| session.plans() || looks_limited.contains(size);
-        let sizes: Vec<u32> = sizes.into_iter().filter(is_tested).collect();
+        let sizes =
+            sizes.into_iter().filter(|size| session.plans() || looks_limited.contains(size));
+        let sizes: Vec<u32> = sizes.collect();
         for size in sizes {
             let is_small = size == test_region.small;
             let test = limit_test(test_region, is_small, part_seconds);

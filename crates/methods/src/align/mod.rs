@@ -119,15 +119,15 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
     let block = u64::from(target.logical_block_bytes.max(1));
     let allowed = SHIFTS.into_iter().filter(|shift| shift.is_multiple_of(block));
     let seconds = whole.seconds(EACH_SECONDS);
-    let workload = |shift: u64| {
+    let workloads = allowed.map(|shift| {
         let mut w =
             whole.random(&key(shift).to_string(), Mix::WRITE, whole.test_region.small, seconds, 5);
         (w.pattern, w.region, w.shift_bytes) = (Pattern::UniformOnce, region(whole), shift);
         w.stop.bytes = Some(random_writes_max(target, w.region.bytes, SHARE_MAX));
         w.depth = OUTSTANDING;
         w
-    };
-    allowed.map(workload).collect()
+    });
+    workloads.collect()
 }
 
 fn key(shift: u64) -> MetricKey {

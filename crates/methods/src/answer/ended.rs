@@ -89,15 +89,12 @@ fn ended(run: &Run, headline: &str) -> String {
     };
     let room = HEADLINE_MAX.saturating_sub(begin.chars().count());
     let clauses = headline.match_indices(['.', ';', ',']).map(|(at, _)| &headline[..at]);
-    // A decimal point does not end a clause.
-    let whole = |part: &&str| {
-        let rest = &headline[part.len()..];
-        !rest[1..].starts_with(|c: char| c.is_ascii_digit())
-    };
-    // A clause without a figure, such as `When full`, says nothing by itself.
-    let says_something = |part: &&str| part.contains(|c: char| c.is_ascii_digit());
-    let longest =
-        clauses.filter(whole).filter(says_something).rfind(|part| part.chars().count() < room);
+    // A decimal point does not end a clause. One without a figure, such as `When full`, says
+    // nothing by itself.
+    let longest = clauses
+        .filter(|part| !headline[part.len() + 1..].starts_with(|c: char| c.is_ascii_digit()))
+        .filter(|part| part.contains(|c: char| c.is_ascii_digit()))
+        .rfind(|part| part.chars().count() < room);
     match (headline.chars().count() <= room, longest) {
         (true, _) => begin + headline,
         (false, Some(clause)) => format!("{begin}{clause}."),

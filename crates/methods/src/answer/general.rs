@@ -21,9 +21,10 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
     let first = rates.first()?;
     let (key, owner) = (first.key(), first.key().owner());
     // The directions of the first job.
-    let is_side =
-        |m: &&Metric| m.key().owner() == owner && m.key().op.is_some() == key.op.is_some();
-    let sides: Vec<&Metric> = rates.iter().copied().filter(is_side).collect();
+    let sides = rates.iter().copied().filter(|metric| {
+        metric.key().owner() == owner && metric.key().op.is_some() == key.op.is_some()
+    });
+    let sides: Vec<&Metric> = sides.collect();
     let jobs = rates.iter().map(|m| m.key().owner()).collect::<BTreeSet<_>>().len();
     let subject = key.without_statistic();
     let time = |clock, statistic| subject.clone().clocked(clock).with(statistic);
@@ -133,11 +134,9 @@ fn of_jobs(rates: &[&Metric]) -> Chart {
 /// The answer of any other record: its main metrics.
 pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     let draft = Draft::new(out, "What was measured?");
-    let has_value = |m: &&Metric| m.value.is_some();
-    let main: Vec<&Metric> =
-        out.metrics.iter().filter(has_value).filter(|m| m.key().is_main()).collect();
-    let metrics =
-        if main.is_empty() { out.metrics.iter().filter(has_value).collect() } else { main };
+    let valued = out.metrics.iter().filter(|m| m.value.is_some());
+    let main: Vec<&Metric> = valued.clone().filter(|m| m.key().is_main()).collect();
+    let metrics = if main.is_empty() { valued.collect() } else { main };
     let [first, ..] = metrics[..] else { return None };
     let sentence = format!("{}: {}", naming.metric_first(&first.key()), shown(first));
     let other = metrics.iter().skip(1).find(|m| m.unit == first.unit);

@@ -26,7 +26,7 @@ fn workloads(test_region: &TestRegion, seconds: f64) -> [Workload; CONTENTS.len(
     let each_seconds = seconds / CONTENTS.len() as f64 / f64::from(test_region.rounds);
     let large = u64::from(test_region.large);
     let region = Region::first(test_region.bytes / 2 / large * large);
-    let workload = |(name, content)| {
+    CONTENTS.map(|(name, content)| {
         let key = super::CONTENTS.member(&[&name]);
         let mut w = Workload::new(key, Pattern::Sequential, Mix::WRITE, test_region.large, region);
         (w.content, w.depth, w.flush_at_end) = (content, DEPTH, true);
@@ -34,6 +34,5 @@ fn workloads(test_region: &TestRegion, seconds: f64) -> [Workload; CONTENTS.len(
         w.stop = Stop::after_seconds(each_seconds);
         w.stop.bytes = Some(region.bytes);
         w
-    };
-    CONTENTS.map(workload)
+    })
 }

@@ -3,7 +3,6 @@
 //! The cached reads show the speed of memory on this machine. A result close to it is not the
 //! drive's.
 
-use record::MetricInfo;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use super::{CACHED, Check, DIRECT};
@@ -34,13 +33,12 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
 
 fn workloads(test_region: &TestRegion, seconds: f64) -> [Workload; 2] {
     let each_seconds = seconds / 2.0 / f64::from(test_region.rounds);
-    let reads = |metric: MetricInfo, caching| {
+    [(DIRECT, Caching::Bypass), (CACHED, Caching::Buffered)].map(|(metric, caching)| {
         let region = Region::first(test_region.bytes.min(BYTES));
         let mut w =
             Workload::new(metric, Pattern::Sequential, Mix::READ, test_region.large, region);
         (w.caching, w.seed) = (caching, test_region.seed_of(20));
         w.stop = Stop::after_seconds(each_seconds);
         w
-    };
-    [reads(DIRECT, Caching::Bypass), reads(CACHED, Caching::Buffered)]
+    })
 }

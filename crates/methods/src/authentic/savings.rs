@@ -115,11 +115,10 @@ impl Saved {
     /// Derives the share from the rates at each level; `None` if it is below [`LEAST`] or a rate is
     /// unknown.
     fn from_rates(rates: &[f64; LEVELS.len()]) -> Option<Saved> {
-        let share_at = |index: usize| {
+        let [share, full_share] = [MIDDLE, LEVELS.len() - 1].map(|index| {
             let time = rates[0] / rates[index];
             (1.0 - time) / (f64::from(LEVELS[index]) / 100.0)
-        };
-        let (share, full_share) = (share_at(MIDDLE), share_at(LEVELS.len() - 1));
+        });
         let valid = rates.iter().all(|rate| *rate > 0.0) && share >= LEAST;
         valid.then_some(Saved { share: share.min(1.0), at_least: full_share < 0.9 * share })
     }

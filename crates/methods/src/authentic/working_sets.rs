@@ -35,17 +35,16 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
     let mut workloads = workloads(test_region, seconds);
     let far_index = workloads.len();
     workloads.push(at_end(&workloads[0], test_region));
-    let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
     // The sets are ascending, so those that fit come first.
-    let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
-    let near = workloads[..far_index].iter().filter(fits).map(empty).collect();
-    let mut sets = WorkingSets { near, far: empty(&workloads[far_index]) };
+    let fitting = workloads[..far_index].iter().filter(|w| fits(w, test_region));
+    let near = fitting.map(unmeasured).collect();
+    let mut sets = WorkingSets { near, far: unmeasured(&workloads[far_index]) };
     session.checks_mut().put(sets.clone());
     session.rounds(test_region.rounds, None, |session, round| {
         for index in schedule::order(workloads.len(), round) {
             let w = TestRegion::replicate(&workloads[index], round);
             let warm_up = warm_up(&w, test_region);
-            if !fits(&&w) {
+            if !fits(&w, test_region) {
                 session.skip(&warm_up.name);
                 session.skip(&w.name);
                 continue;
@@ -67,19 +66,27 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
     Ok(())
 }
 
+fn fits(w: &Workload, test_region: &TestRegion) -> bool {
+    w.region.bytes <= test_region.bytes
+}
+
+fn unmeasured(w: &Workload) -> WorkingSet {
+    WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() }
+}
+
 /// The measured reads. They take half of the time; the unreported warm-up takes the other half.
 fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
     let sets = sets(test_region);
     let set_seconds = seconds / (sets.len() + 1) as f64 / f64::from(test_region.rounds);
-    let workload = |bytes| {
+    let workloads = sets.into_iter().map(|bytes| {
         let key = WITHIN.member(&[&binary_tight(bytes)]).without_statistic();
         let region = Region::first(bytes);
         let mut w = Workload::new(key, Pattern::Uniform, Mix::READ, test_region.small, region);
         w.seed = test_region.seed_of(21);
         w.stop = Stop::after_seconds(set_seconds / 2.0);
         w
-    };
-    sets.into_iter().map(workload).collect()
+    });
+    workloads.collect()
 }
 
 /// The same reads at the end of the region.

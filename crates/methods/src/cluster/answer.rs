@@ -2,7 +2,7 @@
 //! recorded at full speed, and what larger ones waste.
 
 use super::{FILES, FILES_UNIT, KNEE_UNIT, MOUNTED_UNIT, SLACK, UNIT_RATE};
-use record::{Answer, Better, Chart, Metric, MetricInfo, Unit};
+use record::{Answer, Better, Chart, Metric, Unit};
 use script::Outcome;
 use script::draft::{Draft, rate};
 use workload::units::{binary, binary_tight};
@@ -14,15 +14,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let of_writes = draft.value(KNEE_UNIT.member(&[&"write"]));
     let of_files = draft.value(FILES_UNIT).filter(|unit| Some(*unit) > of_writes);
     let knee = of_files.or(of_writes);
-    let units = |pattern| -> Vec<&Metric> {
-        out.family(UNIT_RATE.named(pattern)).map(|(m, _)| m).collect()
-    };
-    let reads = units("seq-read-unit-{size}-q{depth}");
-    let writes = units("seq-write-unit-{size}-q{depth}");
+    let [reads, writes] = ["seq-read-unit-{size}-q{depth}", "seq-write-unit-{size}-q{depth}"].map(
+        |name| -> Vec<&Metric> { out.family(UNIT_RATE.named(name)).map(|(m, _)| m).collect() },
+    );
     let best = writes.iter().filter_map(|m| m.value).reduce(f64::max)?;
     let smallest = writes.first()?;
-    let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
-    let least = size(smallest)?;
+    let least = binary(size_of(smallest)?);
     // A run records into one of the two file systems.
     let recorded: Vec<(&Metric, u64)> = ["cluster-exfat-{size}", "cluster-fat32-{size}"]
         .into_iter()
@@ -30,11 +27,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .collect();
     let (sentence, continuation) = match knee {
         Some(knee) if of_files.is_some() => {
-            let rate_of = |bytes| {
+            let rates = [Some(knee as u64), size_of(smallest)].map(|bytes| {
                 let metric = recorded.iter().find(|(_, unit)| Some(*unit) == bytes);
                 metric.and_then(|(metric, _)| metric.value)
-            };
-            let rates = [Some(knee as u64), size_of(smallest)].map(rate_of);
+            });
             let share = rates[1]? / rates[0]? * 100.0;
             let unit = binary(knee as u64);
             (
@@ -65,7 +61,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let chart = Chart::bars("Reads and writes of one unit each", Unit::BytesPerSecond);
     let mut chart = chart.level(format!("full speed {}", rate(best)), best, None);
     for write in &writes {
-        let Some(mut size) = size(write) else { continue };
+        let Some(mut size) = size_of(write).map(binary) else { continue };
         if knee.is_some_and(|knee| size_of(write) == Some(knee as u64)) {
             size += " (chosen)";
         }
@@ -77,15 +73,15 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     }
     // The unit of the knee is the one to choose, so its slack is the price.
     let choice = writes.iter().find(|m| knee.is_none_or(|knee| size_of(m) == Some(knee as u64)))?;
-    let (unit, unit_bytes) = (size(choice)?, size_of(choice)?);
-    let sizes =
-        |family: MetricInfo| out.family(family).map(|(m, at)| (&m.name, binary(at.bytes(0))));
+    let unit_bytes = size_of(choice)?;
+    let unit = binary(unit_bytes);
+    let slacks = out.family(SLACK).map(|(m, at)| (&m.name, binary(at.bytes(0))));
     let sources = recorded.iter().map(|(metric, bytes)| {
         let mark = if knee == Some(*bytes as f64) { " (chosen)" } else { "" };
         (&metric.name, binary(*bytes) + mark)
     });
     let files = Chart::bars("Files of 8 MiB recorded", Unit::BytesPerSecond).sources(sources);
-    let wasted = Chart::bars("Space wasted by your files", Unit::Number).sources(sizes(SLACK));
+    let wasted = Chart::bars("Space wasted by your files", Unit::Number).sources(slacks);
     let draft = draft
         .tile("Unit for writes", KNEE_UNIT.member(&[&"write"]), Better::Lower)
         .tile("Unit for reads", KNEE_UNIT.member(&[&"read"]), Better::Lower)

@@ -137,11 +137,11 @@ pub static LIKE: Opt<Like> = Opt::value(
 
 /// Sizes as `SIZE:COUNT,...`; anything else is the name of a directory, which a method cannot read.
 fn like(text: &str) -> Like {
-    let size = |pair: &str| {
+    let sizes = text.split(',').map(|pair| {
         let (bytes, count) = pair.rsplit_once(':')?;
         Some((parse_bytes(bytes).ok()?, count.parse().ok()?))
-    };
-    match text.split(',').map(size).collect() {
+    });
+    match sizes.collect() {
         Some(sizes) => Like::Sizes(sizes),
         None => Like::Directory(text.to_string()),
     }
@@ -185,10 +185,10 @@ fn recording(target: &TargetInfo, options: &Options, region: u64) -> Result<Scri
 /// The units that a file system of this kind may have here. Fewer than 64 hold no recording.
 fn units(script: &Script, region: u64, block: u32) -> Vec<u32> {
     let most = if script.kind == VolumeKind::Fat32 { FAT32_MOST } else { u32::MAX };
-    let possible = |unit: &u32| {
+    let possible = UNITS.map(|bits| 1 << bits).filter(|unit| {
         (block..=most).contains(unit) && region / u64::from(*unit) >= 64 && script.holds(*unit)
-    };
-    UNITS.map(|bits| 1 << bits).filter(possible).collect()
+    });
+    possible.collect()
 }
 
 fn measure(
@@ -269,11 +269,10 @@ fn by_unit(whole: &Whole, kind: OpKind, unit: u32) -> workload::Workload {
 
 /// Share of the space that files of these sizes waste; `None` without files.
 fn slack(sizes: &[(u64, u64)], unit: u64) -> Option<f64> {
-    let occupied = |bytes: u64| bytes.div_ceil(unit) as f64 * unit as f64;
     let (mut used, mut space) = (0.0, 0.0);
     for (bytes, count) in sizes {
         used += *bytes as f64 * *count as f64;
-        space += occupied(*bytes) * *count as f64;
+        space += bytes.div_ceil(unit) as f64 * unit as f64 * *count as f64;
     }
     (space > 0.0).then(|| 1.0 - used / space)
 }

@@ -182,13 +182,12 @@ fn note_cold(runs: &[CommandRun], out: &mut Outcome) {
 
 /// The breakdown of the time, as far as it is known.
 fn ruling(runs: &[CommandRun]) -> Ruling {
-    let mean = |of: fn(&CommandRun) -> u64| {
-        runs.iter().map(|r| of(r) as f64).sum::<f64>() / runs.len().max(1) as f64
-    };
-    let (elapsed, cpu) = (mean(|r| r.elapsed_ns), mean(|r| r.user_ns + r.system_ns));
+    let n = runs.len().max(1) as f64;
+    let elapsed = runs.iter().map(|r| r.elapsed_ns as f64).sum::<f64>() / n;
+    let cpu = runs.iter().map(|r| (r.user_ns + r.system_ns) as f64).sum::<f64>() / n;
     let share = cpu / elapsed.max(1.0);
-    let traffic = |r: &CommandRun| r.device_synced.map(|d| d.read_bytes + d.written_bytes);
-    let traffic: Option<Vec<u64>> = runs.iter().map(traffic).collect();
+    let traffic = runs.iter().map(|r| r.device_synced.map(|d| d.read_bytes + d.written_bytes));
+    let traffic: Option<Vec<u64>> = traffic.collect();
     let drive = traffic.map_or("the traffic of the drive is unknown".to_string(), |bytes| {
         let mean = bytes.iter().sum::<u64>() / bytes.len().max(1) as u64;
         let traffic = decimal(mean);

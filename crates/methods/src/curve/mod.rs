@@ -273,13 +273,13 @@ impl Loads {
 
     /// Finds the knee: between the last load kept up with and the first overload.
     fn search_knee(&mut self, session: &mut Session<'_>) -> Result<()> {
-        let kept_up = |point: &Point| {
+        let loads = self.points.iter().map(|point| {
             let rate = self.offered(f64::from(point.percent));
             let (ops, seconds) =
                 point.amounts.iter().fold((0.0, 0.0), |s, a| (s.0 + a.0, s.1 + a.1));
-            search::kept_up(rate, ops, seconds)
-        };
-        let loads: Vec<_> = self.points.iter().map(|p| (p.percent, Some(kept_up(p)))).collect();
+            (point.percent, Some(search::kept_up(rate, ops, seconds)))
+        });
+        let loads: Vec<_> = loads.collect();
         let search = Search::between(&loads);
         // An overloaded drive completes as much as it can: that rate is the knee itself, and the
         // gap only surrounds it.
@@ -304,8 +304,11 @@ impl Loads {
     /// Finds the highest load whose 99th percentile stays within the limit.
     fn search_kept(&mut self, session: &mut Session<'_>) -> Result<()> {
         let Some(limit_ns) = self.limit_ns else { return Ok(()) };
-        let keeps = |p: &Point| p.latencies.merged().percentile(0.99).map(|ns| ns <= limit_ns);
-        let loads: Vec<_> = self.points.iter().map(|p| (p.percent, keeps(p))).collect();
+        let loads = self.points.iter().map(|point| {
+            let latency_ns = point.latencies.merged().percentile(0.99);
+            (point.percent, latency_ns.map(|ns| ns <= limit_ns))
+        });
+        let loads: Vec<_> = loads.collect();
         let search = Search::between(&loads);
         let gap = self.narrow(session, KEPT.name, KEPT_STEPS, search, |_, _, m| {
             responses(m).percentile(0.99).map(|ns| ns <= limit_ns)

@@ -26,6 +26,9 @@ pub(super) struct Held {
 }
 
 impl Held {
+    fn is_bad(&self) -> bool {
+        self.misplaced + self.lost > 0
+    }
     fn add(&mut self, other: &Held) {
         self.kept += other.kept;
         self.misplaced += other.misplaced;
@@ -119,7 +122,7 @@ impl Found {
 
     /// The number of regions, and the number of those that lost content.
     pub fn counts(&self) -> (usize, usize) {
-        let bad = self.places.values().filter(|held| held.misplaced + held.lost > 0);
+        let bad = self.places.values().filter(|held| held.is_bad());
         (self.places.len(), bad.count())
     }
 
@@ -127,18 +130,17 @@ impl Found {
     /// on lost their content, up to the first that kept it, and none above lost any. `None` if
     /// content is lost elsewhere, too.
     pub fn suspicion(&self, top: u64) -> Option<CacheSuspicion> {
-        let is_bad = |held: &Held| held.misplaced + held.lost > 0;
-        let mut upper = self.places.range(..top).skip_while(|(_, held)| !is_bad(held)).peekable();
+        let mut upper = self.places.range(..top).skip_while(|(_, held)| !held.is_bad()).peekable();
         let mut emptied = Vec::new();
-        while let Some((start, _)) = upper.next_if(|(_, held)| is_bad(held)) {
+        while let Some((start, _)) = upper.next_if(|(_, held)| held.is_bad()) {
             emptied.push(*start);
         }
         let higher: Vec<(&u64, &Held)> = upper.collect();
-        let top_is_kept = self.places.range(top..).all(|(_, held)| !is_bad(held));
+        let top_is_kept = self.places.range(top..).all(|(_, held)| !held.is_bad());
         let is_cache = !emptied.is_empty()
             && !higher.is_empty()
             && top_is_kept
-            && higher.iter().all(|(_, held)| !is_bad(held));
+            && higher.iter().all(|(_, held)| !held.is_bad());
         is_cache.then(|| CacheSuspicion {
             lost: emptied,
             kept: higher.into_iter().map(|(start, _)| *start).collect(),
@@ -166,7 +168,7 @@ impl Found {
 
     /// The starts of the places that lost content.
     pub fn bad_places(&self) -> Vec<u64> {
-        let bad = self.places.iter().filter(|(_, held)| held.misplaced + held.lost > 0);
+        let bad = self.places.iter().filter(|(_, held)| held.is_bad());
         bad.map(|(start, _)| *start).collect()
     }
 
@@ -181,12 +183,11 @@ impl Found {
         if sum.lost == 0 {
             return Capacity::Real;
         }
-        let bad = |held: &Held| held.lost > 0;
-        let first_bad = self.places.iter().find(|(_, held)| bad(held)).map_or(0, |(at, _)| *at);
+        let first_bad = self.places.iter().find(|(_, held)| held.lost > 0).map_or(0, |(at, _)| *at);
         let last_good = self.places.range(..first_bad).next_back();
         let kept_to = last_good.map_or(0, |(at, _)| at + PLACE);
         let mut places_above = self.places.range(first_bad..top.max(first_bad));
-        if places_above.all(|(_, held)| bad(held)) {
+        if places_above.all(|(_, held)| held.lost > 0) {
             Capacity::Ends(kept_to, first_bad + self.places[&first_bad].kept)
         } else {
             Capacity::Holes

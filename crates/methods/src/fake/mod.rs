@@ -174,10 +174,10 @@ fn expose_cache(
             return Ok(());
         }
         let Some(suspicion) = results.0.suspicion(layout.top_start()) else { return Ok(()) };
-        let places_at = |starts: &[u64]| -> Vec<TestPlace> {
+        let starts = [&suspicion.lost, &suspicion.kept];
+        let [lost_places, kept_places] = starts.map(|starts| -> Vec<TestPlace> {
             middle.iter().filter(|p| starts.contains(&p.region.start)).copied().collect()
-        };
-        let (lost_places, kept_places) = (places_at(&suspicion.lost), places_at(&suspicion.kept));
+        });
         let second_content = content_after_rewrite(session, &lost_places, &kept_places, seed)?;
         if !second_content.bad_places().is_empty() {
             // A cache that held one of them held all of them.

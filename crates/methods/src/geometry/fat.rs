@@ -130,19 +130,24 @@ fn places(blocks: u64) -> Option<(Vec<u64>, usize)> {
 /// Finds the zone from the times of each block and round. The `first` blocks are at the start. A
 /// zone that does not end within them is not reported, as its size is unknown.
 fn judge(times: &[Vec<f64>], first: usize, erase: u64) -> Small {
-    let logarithms = |blocks: &[Vec<f64>]| -> Vec<f64> {
-        blocks.iter().flatten().map(|ns| libm::log(ns.max(1.0))).collect()
-    };
     let ends = (1..first).filter_map(|end| {
         let (zone, outside) = (logarithms(&times[..end]), logarithms(&times[end..]));
         Some((end, separation(&zone, &outside)?))
     });
     let end = ends.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(end, _)| end);
-    let typical = |blocks: &[Vec<f64>]| libm::exp(mean(&logarithms(blocks)));
     Small {
-        usual_ns: typical(&times[end.unwrap_or(first)..]),
-        zone: end.map(|end| Zone { bytes: end as u64 * erase, each_ns: typical(&times[..end]) }),
+        usual_ns: geometric_mean(&times[end.unwrap_or(first)..]),
+        zone: end
+            .map(|end| Zone { bytes: end as u64 * erase, each_ns: geometric_mean(&times[..end]) }),
     }
+}
+
+fn geometric_mean(blocks: &[Vec<f64>]) -> f64 {
+    libm::exp(mean(&logarithms(blocks)))
+}
+
+fn logarithms(blocks: &[Vec<f64>]) -> Vec<f64> {
+    blocks.iter().flatten().map(|ns| libm::log(ns.max(1.0))).collect()
 }
 
 /// The distance between the means of two groups of logarithms, if the slowest time of the zone is
@@ -151,12 +156,15 @@ fn separation(zone: &[f64], others: &[f64]) -> Option<f64> {
     let slowest = zone.iter().copied().max_by(f64::total_cmp)?;
     let fastest = others.iter().copied().min_by(f64::total_cmp)?;
     let distance = mean(others) - mean(zone);
-    let squares = |values: &[f64]| values.iter().map(|v| (v - mean(values)).powi(2)).sum::<f64>();
     let freedom = (zone.len() + others.len()).saturating_sub(2).max(1) as f64;
-    let variance = (squares(zone) + squares(others)) / freedom;
+    let variance = (squared_distances(zone) + squared_distances(others)) / freedom;
     let error = (variance * (1.0 / zone.len() as f64 + 1.0 / others.len() as f64)).sqrt();
     let is_apart = slowest <= fastest + libm::log(ZONE_SHARE) && distance >= ERRORS * error;
     is_apart.then_some(distance)
+}
+
+fn squared_distances(values: &[f64]) -> f64 {
+    values.iter().map(|v| (v - mean(values)).powi(2)).sum()
 }
 
 #[cfg(test)]

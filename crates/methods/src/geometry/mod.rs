@@ -206,7 +206,7 @@ impl Found {
         let (bytes, seed) = (whole.bytes(), whole.test_region.seed);
         let powers = POWERS.map(|k| (1u64 << k, false));
         let triples = TRIPLES.map(|k| (3u64 << (k - 1), true));
-        let class = |(size, triple): (u64, bool)| {
+        let classes = powers.chain(triples).filter_map(|(size, triple)| {
             let boundaries = boundaries(size, triple, bytes, 4 * block, seed);
             let is_measurable = boundaries.len() >= BOUNDARIES_MIN && size >= 8 * block;
             is_measurable.then(|| Class {
@@ -215,8 +215,8 @@ impl Found {
                 boundaries,
                 differences: Vec::new(),
             })
-        };
-        let classes = powers.chain(triples).filter_map(class).collect();
+        });
+        let classes = classes.collect();
         Found { classes, plain: Vec::new(), block, writes: None, small: None, open: [None, None] }
     }
 
@@ -259,12 +259,11 @@ impl Found {
 
     /// The last step among boundaries of at least the size of an erase block.
     fn erase_block(&self) -> Option<u64> {
-        let last = |triple: bool| {
+        // Erase blocks of 2^k also show at boundaries of 3 * 2^k, but not the other way round.
+        [false, true].into_iter().find_map(|triple| {
             let steps = steps(&self.levels(triple), self.read_ns());
             steps.into_iter().map(|step| step.0).rfind(|bytes| *bytes >= ERASE_MIN)
-        };
-        // Erase blocks of 2^k also show at boundaries of 3 * 2^k, but not the other way round.
-        last(false).or_else(|| last(true))
+        })
     }
 
     /// The page and the planes that are read at once: the smallest step below [`ERASE_MIN`], and
@@ -328,8 +327,9 @@ fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Ve
     }
     let order = Permutation::new(multiples, seed ^ size);
     let candidates = (0..order.len()).map(|i| order.get(i) + 1);
-    let fits = |m: &u64| m % 2 == 1 && (triple || !m.is_multiple_of(3)) && m * size >= margin;
-    candidates.filter(fits).take(BOUNDARIES).map(|m| m * size).collect()
+    let fitting =
+        candidates.filter(|m| m % 2 == 1 && (triple || !m.is_multiple_of(3)) && m * size >= margin);
+    fitting.take(BOUNDARIES).map(|m| m * size).collect()
 }
 
 #[cfg(test)]

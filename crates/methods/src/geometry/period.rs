@@ -85,8 +85,10 @@ fn stream(session: &mut Session<'_>, filler: &Filler, begin: u64, bytes: u64) ->
 /// the streams, both would look the same, so a number is chosen that no lag divides.
 fn second(chunks: u64, half: u64) -> u64 {
     let lags = analysis::PERIOD_MIN as u64..=chunks / analysis::CYCLES_MIN as u64;
-    let is_in_step = |skipped: &u64| lags.clone().all(|lag| !skipped.is_multiple_of(lag));
-    chunks + (1..=half - chunks).rev().find(is_in_step).unwrap_or(half - chunks)
+    let most = half - chunks;
+    let skipped =
+        (1..=most).rev().find(|skipped| lags.clone().all(|lag| !skipped.is_multiple_of(lag)));
+    chunks + skipped.unwrap_or(most)
 }
 
 fn judge(streams: &[Stream]) -> Writes {

@@ -26,17 +26,15 @@ pub(super) fn verdict(
     };
     let planes = plane.map_or(String::new(), |plane| format!(" ({} read at once)", binary(plane)));
     let pages = page.map(|page| format!(", pages of {}{planes}", binary(page)));
-    let words = |open: Option<Open>| match open {
+    let [in_order, at_random] = found.open.map(|open| match open {
         Some(Open::Exactly(1)) => "1 block".to_string(),
         Some(Open::Exactly(count)) => format!("{count} blocks"),
         Some(Open::AtLeast(count)) => format!("{count} or more blocks"),
         None => "an undetermined number of blocks".into(),
-    };
+    });
     let open_words = if writes {
         format!(
-            " Writes in turn stay fast on {} if sequential and on {} if random.",
-            words(found.open[0]),
-            words(found.open[1])
+            " Writes in turn stay fast on {in_order} if sequential and on {at_random} if random."
         )
     } else {
         " The number of open blocks was not measured: that requires writes.".to_string()
@@ -50,10 +48,11 @@ pub(super) fn verdict(
         if writes { undetermined(found) } else { String::new() }
     );
     let sizes = [("erase block", Some(erase)), ("page", page), ("pages read at once", plane)];
-    let size =
-        |(name, bytes): (&str, Option<u64>)| Some(Evidence::new(name, bytes? as f64, Unit::Bytes));
+    let sizes = sizes
+        .into_iter()
+        .filter_map(|(name, bytes)| Some(Evidence::new(name, bytes? as f64, Unit::Bytes)));
     Verdict::new(VerdictKind::Geometry, text)
-        .with_evidence(sizes.into_iter().filter_map(size).chain(evidence))
+        .with_evidence(sizes.chain(evidence))
         .explaining(ERASE_BLOCK)
 }
 

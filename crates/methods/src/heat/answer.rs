@@ -48,11 +48,11 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let continuation = draft.value(COOLED).map(|cooled| format!("; {} once cooled.", rate(cooled)));
     let work = |title: &str, unit| {
         let chart = Chart::lines(title, Axis::Time, unit);
-        chart.source(LOAD, "sustained load").source(COOLED, "after cooling")
-    };
-    let mark = |chart: Chart| match throttled {
-        Some(at) => chart.mark(if heat { "throttled" } else { "slows down" }, at),
-        None => chart,
+        let chart = chart.source(LOAD, "sustained load").source(COOLED, "after cooling");
+        match throttled {
+            Some(at) => chart.mark(if heat { "throttled" } else { "slows down" }, at),
+            None => chart,
+        }
     };
     let draft = draft
         .tile("Sustained load", LOAD, Better::Higher)
@@ -62,8 +62,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Time to slow down", TIME_TO_THROTTLE, Better::Higher)
         .tile("Once cooled", COOLED, Better::Higher);
     draft
-        .chart(mark(work("Write speed under sustained load", Unit::BytesPerSecond)))
-        .chart_of_column(mark(work("Temperature under sustained load", Unit::Celsius)))
+        .chart(work("Write speed under sustained load", Unit::BytesPerSecond))
+        .chart_of_column(work("Temperature under sustained load", Unit::Celsius))
         .limit(HOT, VerdictKind::Heat)
         .say(sentence, continuation)
 }

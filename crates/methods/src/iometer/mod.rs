@@ -139,21 +139,26 @@ fn number(words: &[String], most: u32) -> Result<u32, String> {
 
 fn access_line(text: &str) -> Result<AccessLine, String> {
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-    let bytes = |at: usize| {
-        let bytes = fields.get(at).and_then(|text| workload::units::parse_bytes(text).ok());
-        bytes.filter(|bytes| (1..=1 << 30).contains(bytes)).map(|bytes| bytes as u32)
+    parsed_line(&fields).ok_or_else(|| "SIZE,READS,RANDOM[,ALIGN] such as 4KiB,67,100".into())
+}
+
+fn parsed_line(fields: &[&str]) -> Option<AccessLine> {
+    let (size, reads, random, align) = match fields {
+        [size, reads, random] => (size, reads, random, 0),
+        [size, reads, random, align] => (size, reads, random, transfer_bytes(align)?),
+        _ => return None,
     };
-    let percent = |at: usize| {
-        let percent = fields.get(at).and_then(|text| text.trim_end_matches('%').parse().ok());
-        percent.filter(|percent: &u32| *percent <= 100)
-    };
-    let align = if fields.len() > 3 { bytes(3) } else { Some(0) };
-    let line = || {
-        let (size, reads, random) = (bytes(0)?, percent(1)?, percent(2)?);
-        let line = AccessLine { size, reads, random, align: align?, ..ACCESS_DEFAULT };
-        (fields.len() <= 4).then_some(line)
-    };
-    line().ok_or_else(|| "SIZE,READS,RANDOM[,ALIGN] such as 4KiB,67,100".into())
+    let (size, reads, random) = (transfer_bytes(size)?, percent(reads)?, percent(random)?);
+    Some(AccessLine { size, reads, random, align, ..ACCESS_DEFAULT })
+}
+
+fn transfer_bytes(text: &str) -> Option<u32> {
+    let bytes = workload::units::parse_bytes(text).ok()?;
+    (1..=1 << 30).contains(&bytes).then_some(bytes as u32)
+}
+
+fn percent(text: &str) -> Option<u32> {
+    text.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100)
 }
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<()> {
@@ -220,12 +225,13 @@ fn describe(line: &AccessLine) -> String {
 fn admit(session: &Session<'_>, script: &IcfScript) -> Result<()> {
     let target = session.target();
     let block = u64::from(target.logical_block_bytes.max(1));
-    let specs = || script.jobs().map(|job| &job.spec);
-    let lines = || specs().flat_map(|spec| spec.lines.iter().map(move |l| (spec, l)));
-    let is_misaligned = |line: &AccessLine| {
+    let specs = script.jobs().map(|job| &job.spec);
+    let lines = specs.flat_map(|spec| spec.lines.iter().map(move |line| (spec, line)));
+    let lines: Vec<(&AccessSpec, &AccessLine)> = lines.collect();
+    let misaligned = lines.iter().find(|(_, line)| {
         !u64::from(line.size).is_multiple_of(block) || !alignment(line).is_multiple_of(block)
-    };
-    if let Some((spec, line)) = lines().find(|(_, line)| is_misaligned(line)) {
+    });
+    if let Some((spec, line)) = misaligned {
         let (size, align) = (line.size, alignment(line));
         let name = &spec.name;
         let text = format!(
@@ -235,7 +241,7 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<()> {
         return Err(RigError::Unsupported(text).into());
     }
     let may = if target.is_user_data() { Safety::Destroys } else { Safety::Scratch };
-    match lines().find(|(_, line)| line.reads < 100) {
+    match lines.iter().find(|(_, line)| line.reads < 100) {
         Some((spec, _)) if target.allowed < may => {
             let (name, target) = (&spec.name, &target.target.spec);
             let text = format!("'{name}' writes to {target}, which was opened read-only");
@@ -248,8 +254,8 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<()> {
 
 /// Notes specifications that IOMeter would align to 512 bytes.
 fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
-    let is_unaligned = |spec: &AccessSpec| spec.lines.iter().any(|l| l.align == 0 && l.random > 0);
-    if script.jobs().any(|job| is_unaligned(&job.spec)) {
+    let mut lines = script.jobs().flat_map(|job| &job.spec.lines);
+    if lines.any(|line| line.align == 0 && line.random > 0) {
         let text = "addresses are aligned to the transfer size; IOMeter aligns them to 512 bytes";
         let finding = Finding::new(FindingKind::AlignmentForced, Level::Note, text);
         session
@@ -268,25 +274,25 @@ fn run_jobs(
     let block = session.target().logical_block_bytes;
     let seed = test_region.seed_of(index as u32);
     let parts = |name: &str, seconds: f64, seed: u64| -> Vec<Part> {
-        let part = |(number, job): (usize, &IcfJob)| {
+        let parts = jobs.iter().enumerate().map(|(number, job)| {
             let name = match number {
                 0 => name.to_string(),
                 number => format!("{name}-job-{}", number + 1),
             };
             let mut w = workload(test_region, job, &name, seconds);
             w.seed = seed;
-            let source = |worker: u32| {
+            let sources = (0..job.workers).map(|worker| {
                 let seed = seed.wrapping_add(u64::from(worker) << 8 | (number as u64) << 24);
                 let accesses = Accesses::new(&job.spec.lines, w.region, block, seed);
                 match w.pacing {
                     Pacing::Source => Box::new(accesses.with_pauses()) as Box<dyn Source>,
                     _ => Box::new(accesses),
                 }
-            };
-            let sources = (0..job.workers).map(source).collect();
+            });
+            let sources = sources.collect();
             (w, sources)
-        };
-        jobs.iter().enumerate().map(part).collect()
+        });
+        parts.collect()
     };
     if ramp_seconds > 0.0 {
         session.play(parts(&format!("{key}-ramp"), ramp_seconds, seed ^ 1), 0)?;
@@ -300,9 +306,8 @@ fn run_jobs(
 /// The workload of a job: extent, sizes, mix and pacing. The source supplies the addresses.
 fn workload(test_region: &TestRegion, job: &IcfJob, name: &str, seconds: f64) -> Workload {
     let spec = &job.spec;
-    let sum = |of: &dyn Fn(&AccessLine) -> u32| spec.lines.iter().map(of).sum::<u32>();
-    let reads = sum(&|line| line.share * line.reads) / 100;
-    let random = sum(&|line| line.share * line.random) / 100;
+    let reads = spec.lines.iter().map(|line| line.share * line.reads).sum::<u32>() / 100;
+    let random = spec.lines.iter().map(|line| line.share * line.random).sum::<u32>() / 100;
     let pattern = if random >= 50 { Pattern::Uniform } else { Pattern::Sequential };
     let start = job.start.min(test_region.bytes / 2) / MIB * MIB;
     let left = test_region.bytes - start;

@@ -177,8 +177,8 @@ impl Run {
 
     /// The figures that the target allows.
     fn figures(&self) -> Vec<IozoneFigure> {
-        let allowed = |f: &IozoneFigure| self.test_region.writes || !f.writes();
-        self.spec.figures().into_iter().filter(allowed).collect()
+        let figures = self.spec.figures().into_iter();
+        figures.filter(|figure| self.test_region.writes || !figure.writes()).collect()
     }
 
     fn honest(&self, row: Row) -> Vec<(Honest, Workload)> {

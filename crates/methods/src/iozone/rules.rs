@@ -53,14 +53,14 @@ impl Seen {
     /// Did reads come from memory?
     fn memory(&self, target: &TargetInfo) -> Option<Ruling> {
         let link = target.target.drive.as_ref().and_then(|d| d.link.as_ref()?.ceiling_bytes_per_s);
-        let served = |rate: &Rate| match (rate.from_device, link) {
+        let reads: Vec<_> = self.figures.iter().filter(|(_, figure, _)| !figure.writes()).collect();
+        let cached = reads.iter().filter(|(_, _, rate)| match (rate.from_device, link) {
             _ if target.ram => true,
             (Some(share), _) => share < FROM_DEVICE,
             (None, Some(ceiling)) => rate.bytes_per_s > ceiling,
             (None, None) => false,
-        };
-        let reads: Vec<_> = self.figures.iter().filter(|(_, figure, _)| !figure.writes()).collect();
-        let cached: Vec<_> = reads.iter().filter(|(_, _, rate)| served(rate)).collect();
+        });
+        let cached: Vec<_> = cached.collect();
         let (_, _, fastest) =
             cached.iter().max_by(|a, b| a.2.bytes_per_s.total_cmp(&b.2.bytes_per_s))?;
         let mut names: Vec<&str> = cached.iter().map(|(_, figure, _)| figure.name()).collect();

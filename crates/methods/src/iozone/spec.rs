@@ -343,25 +343,27 @@ impl Iozone {
         figure: IozoneFigure,
         seed: u64,
     ) -> Vec<Workload> {
-        let share = |process: u32| {
+        let shares = (0..processes).map(|process| {
             let mut w = self.workload(row, figure, seed);
             w.name = row.throughput_metric(processes, figure).to_string();
             w.region.start += u64::from(process) * row.used_bytes();
             w
-        };
-        (0..processes).map(share).collect()
+        });
+        shares.collect()
     }
 
     /// The trustworthy counterparts of the tool's figures.
     pub(crate) fn honest(&self, row: Row, seed: u64) -> Vec<(Honest, Workload)> {
-        let workload = |honest: Honest| {
+        let honest = Honest::ALL
+            .into_iter()
+            .filter(|h| self.honest && self.tests.contains(&h.figure().test()));
+        let workloads = honest.map(|honest| {
             let mut w = self.workload(row, honest.figure(), seed);
             w.name = row.metric(honest.name()).to_string();
             w.content = Content::Random;
             w.flush_at_end |= honest.figure().writes();
             (honest, w)
-        };
-        let is_wanted = |h: &Honest| self.honest && self.tests.contains(&h.figure().test());
-        Honest::ALL.into_iter().filter(is_wanted).map(workload).collect()
+        });
+        workloads.collect()
     }
 }

@@ -5,7 +5,7 @@
 
 use record::{MetricKey, Statistic, Unit};
 use rig::{IntervalObserver, Performance, Preparation, Stage};
-use workload::{OpStream, Source, Workload};
+use workload::{OpStream, Source};
 
 use super::latencies::Watch;
 use super::spec::{IozoneFigure, Row};
@@ -19,8 +19,8 @@ pub(super) fn run(session: &mut Session<'_>, run: &Run) -> Result<()> {
             if run.fills() {
                 fill(session, row.file_bytes * u64::from(*processes), run.seed)?;
             }
-            let allowed = |f: &IozoneFigure| run.test_region.writes || !f.writes();
-            for figure in run.spec.throughput_figures().into_iter().filter(allowed) {
+            let figures = run.spec.throughput_figures().into_iter();
+            for figure in figures.filter(|f| run.test_region.writes || !f.writes()) {
                 measure(session, run, *row, *processes, figure)?;
                 session.checkpoint();
             }
@@ -43,11 +43,11 @@ fn measure(
     if run.spec.drops {
         drop_caches(session, &shares[0], row.file_bytes * u64::from(processes))?;
     }
-    let with_source = |w: Workload| {
+    let parts = shares.into_iter().map(|w| {
         let source: Box<dyn Source> = Box::new(OpStream::new(&w, 0));
         (w, vec![source])
-    };
-    let parts = shares.into_iter().map(with_source).collect();
+    });
+    let parts = parts.collect();
     let mut watch = run.latencies.as_ref().map(|_| Watch::new(processes));
     let intervals = watch.as_mut().map(|watch| watch as &mut dyn IntervalObserver);
     let stage = Stage { by_job: true, intervals, ..Stage::default() };
@@ -61,13 +61,13 @@ fn measure(
 
 fn put(session: &mut Session<'_>, key: &MetricKey, performance: &Performance) {
     let rates: Vec<f64> = performance.jobs.iter().map(|job| rate(&job.measurement)).collect();
-    let mut put_rate =
-        |key: MetricKey, rate| session.put_value(key, Unit::BytesPerSecond, Some(rate));
-    put_rate(key.clone(), rates.iter().sum());
-    put_rate(key.clone().with(Statistic::Throughput), rate(&performance.whole));
-    put_rate(
-        key.clone().with(Statistic::Lowest),
-        rates.iter().copied().fold(f64::INFINITY, f64::min),
-    );
-    put_rate(key.clone().with(Statistic::Highest), rates.iter().copied().fold(0.0, f64::max));
+    session.put_value(key.clone(), Unit::BytesPerSecond, Some(rates.iter().sum()));
+    let figures = [
+        (Statistic::Throughput, rate(&performance.whole)),
+        (Statistic::Lowest, rates.iter().copied().fold(f64::INFINITY, f64::min)),
+        (Statistic::Highest, rates.iter().copied().fold(0.0, f64::max)),
+    ];
+    for (statistic, rate) in figures {
+        session.put_value(key.clone().with(statistic), Unit::BytesPerSecond, Some(rate));
+    }
 }

@@ -45,11 +45,10 @@ fn cells(out: &Outcome) -> Vec<Cell> {
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Is the drive faster with 4096-byte than with 512-byte blocks?");
     let cells = cells(out);
-    let ratio = |order: Order, op: OpKind| deepest(&cells, order, op).and_then(|cell| cell.ratio);
     let changed: Vec<String> = CELLS
         .into_iter()
         .filter_map(|(order, op, name)| {
-            let ratio = ratio(order, op)?;
+            let ratio = deepest(&cells, order, op)?.ratio?;
             match ratio {
                 r if r > 1.0 + SAME => Some(format!("{name} {} as fast", times_as(r))),
                 r if r < 1.0 - SAME => Some(format!("{name} {:.0}% slower", 100.0 * (1.0 - r))),
@@ -73,9 +72,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         cells_in_order.fold(Chart::bars(title, Unit::BytesPerSecond), |chart, cell| {
             let op = if cell.op == OpKind::Read { "reads" } else { "writes" };
             let group = format!("{op}, depth {}", cell.depth);
-            let side = |block: u32| MetricKey::of_words(&[&cell.stem, &"in", &block]);
-            let chart = chart.grouped(&group, side(512), "512-byte blocks");
-            chart.grouped(&group, side(4096), "4096-byte blocks")
+            [512, 4096].into_iter().fold(chart, |chart, block| {
+                let key = MetricKey::of_words(&[&cell.stem, &"in", &block]);
+                chart.grouped(&group, key, format!("{block}-byte blocks"))
+            })
         })
     };
     let mut draft = draft

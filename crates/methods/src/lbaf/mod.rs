@@ -138,7 +138,7 @@ fn workloads(whole: &Whole) -> Vec<Workload> {
         (Order::Random, Read, small, 1),
         (Order::Random, Write, small, 1),
     ];
-    let workload = |(index, (order, kind, block, depth)): (usize, (Order, OpKind, u32, u32))| {
+    let workloads = table.into_iter().enumerate().map(|(index, (order, kind, block, depth))| {
         let cell = CellKey::new(order, Some(kind), u64::from(block), depth);
         let name = MetricKey::of_words(&[&"lbaf", &cell]).to_string();
         let seconds = whole.seconds(EACH_SECONDS);
@@ -148,8 +148,8 @@ fn workloads(whole: &Whole) -> Vec<Workload> {
         (w.region, w.blocks, w.depth) = (region(whole), BlockSizes::Fixed(block), depth);
         w.stop.bytes = Some(w.region.bytes).filter(|_| kind == Write);
         w
-    };
-    table.into_iter().enumerate().map(workload).collect()
+    });
+    workloads.collect()
 }
 
 fn region(whole: &Whole) -> Region {

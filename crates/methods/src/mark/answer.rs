@@ -2,7 +2,7 @@
 
 use super::{LEGACY_SCORE, MARK};
 use record::Statistic::{Ram, Ratio};
-use record::{Answer, Better, Chart, MetricInfo, Unit};
+use record::{Answer, Better, Chart, Unit};
 use script::Outcome;
 use script::draft::{Draft, rate};
 
@@ -25,8 +25,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How fast are files and single bytes, compared with a RAM disc?");
     // Published figures have no prefix.
     let published = MARK.named("{hd,fs}-{read,write}");
-    let has_metrics = |family: &MetricInfo| out.family(*family).next().is_some();
-    let family = [MARK, LEGACY_SCORE].into_iter().find(has_metrics).unwrap_or(published);
+    let mut families = [MARK, LEGACY_SCORE].into_iter();
+    let family = families.find(|family| out.family(*family).next().is_some()).unwrap_or(published);
     let key = |[kind, direction]: [&str; 2]| family.member(&[&kind, &direction]);
     let value = |words| draft.value(key(words)).map(rate);
     let load = value(LOAD)?;

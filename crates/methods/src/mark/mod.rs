@@ -264,9 +264,8 @@ fn legacy_score(m: &Measurement) -> Option<Score> {
 
 /// The interval comes from the clock, not from replicates.
 fn legacy_metric(key: MetricKey, score: Score) -> Metric {
-    let bytes = |kib: u64| kib as f64 * 1024.0;
-    let metric = Metric::single(key, Unit::BytesPerSecond, bytes(score.kib));
-    metric.between(bytes(score.low), bytes(score.high), Covers::Resolution)
+    let [rate, low, high] = [score.kib, score.low, score.high].map(|kib| kib as f64 * 1024.0);
+    Metric::single(key, Unit::BytesPerSecond, rate).between(low, high, Covers::Resolution)
 }
 
 /// Runs a workload on the RAM disc.

@@ -43,7 +43,6 @@ impl Scores {
     pub fn verdict(&self) -> Ruling {
         let measured = self.measured && !self.published;
         let legacy = self.line(|s| s.legacy.map(|s| s.kib), |s| s.legacy_ram.map(|s| s.kib));
-        let kib = |rate: f64| (rate / 1024.0).round() as u64;
         let honest = self.line(|s| s.drive.map(kib), |s| s.ram.map(kib));
         let disc = if measured {
             "the RAM disc of this machine"
@@ -86,14 +85,18 @@ impl Scores {
         drive: impl Fn(&Scored) -> Option<u64>,
         ram: impl Fn(&Scored) -> Option<u64>,
     ) -> String {
-        let part = |column: Column| {
+        let parts = Column::ALL.into_iter().filter_map(|column| {
             let scored = &self.columns[column as usize];
             let kib = drive(scored)?;
             let share = kib as f64 / self.reference(column, ram(scored).map(|kib| kib as f64));
             Some(format!("{} {kib} {:.0}%", column.heading(), share * 100.0))
-        };
-        Column::ALL.into_iter().filter_map(part).collect::<Vec<_>>().join(", ")
+        });
+        parts.collect::<Vec<_>>().join(", ")
     }
+}
+
+fn kib(rate: f64) -> u64 {
+    (rate / 1024.0).round() as u64
 }
 
 #[cfg(test)]

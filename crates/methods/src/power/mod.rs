@@ -137,14 +137,14 @@ struct Rests {
 impl Rests {
     fn new(test_region: &TestRegion, rounds: u32, logical_block: u32) -> Rests {
         let most = (test_region.seconds - FILL_SECONDS).max(1.0) / f64::from(rounds);
-        let fits = |rest: &f64| {
+        let fitting = RESTS.into_iter().filter(|rest| {
             let upto: f64 = RESTS.iter().filter(|other| *other <= rest).sum();
             upto <= most
-        };
+        });
         let block = BLOCK.max(u64::from(logical_block));
         Rests {
             awake: Vec::new(),
-            after: RESTS.into_iter().filter(fits).map(|rest| (rest, Vec::new())).collect(),
+            after: fitting.map(|rest| (rest, Vec::new())).collect(),
             block,
             order: Permutation::new(test_region.bytes / block, test_region.seed_of(1)),
             count: 0,
@@ -232,10 +232,13 @@ enum Slow {
 impl Slow {
     fn from_times(awake: &[f64], times: &[f64]) -> Slow {
         let high = quantile(awake, 0.9);
-        let slow = |ns: &&f64| **ns >= SLEEP_FACTOR * high && **ns >= high + SLEEP_NS;
-        let (count, total) = (times.iter().filter(slow).count(), times.len());
         // Other work delays reads with and without a preceding rest equally often.
-        let delayed = awake.iter().filter(slow).count();
+        let [count, delayed] = [times, awake].map(|times| {
+            let slow =
+                times.iter().filter(|ns| **ns >= SLEEP_FACTOR * high && **ns >= high + SLEEP_NS);
+            slow.count()
+        });
+        let total = times.len();
         let share = (delayed + 1) as f64 / (awake.len() + 2) as f64;
         if 4 * count >= 3 * total && count > 0 {
             Slow::All

@@ -213,7 +213,6 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
         how => how.name().to_string(),
     };
     let size = binary(looked_bytes);
-    let share = |bytes: u64| bytes as f64 / looked_bytes as f64;
     let (kind, text) = match (zero_bytes, kept_bytes) {
         (zero, 0) if zero == looked_bytes => {
             (VerdictKind::Erased, format!("{action}: {size} of canaries read as zeroes"))
@@ -224,10 +223,8 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
             format!("{action}: {} of {size} of canaries remain", binary(kept)),
         ),
     };
-    let evidence = [
-        Evidence::new("zeroes", share(zero_bytes), Unit::Number),
-        Evidence::new("left", share(kept_bytes), Unit::Number),
-    ];
+    let evidence = [("zeroes", zero_bytes), ("left", kept_bytes)]
+        .map(|(name, bytes)| Evidence::new(name, bytes as f64 / looked_bytes as f64, Unit::Number));
     Verdict::new(kind, text).with_evidence(evidence)
 }
 

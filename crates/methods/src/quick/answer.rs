@@ -81,10 +81,10 @@ impl Parts {
             }
             choices.push((figure_count, ""));
         }
-        let is_fitting = |(count, words): &(usize, &str)| {
-            self.headline(*count, words).chars().count() <= HEADLINE_MAX
-        };
-        let (count, words) = choices.into_iter().find(is_fitting).unwrap_or((1, ""));
+        let fitting = choices
+            .into_iter()
+            .find(|(count, words)| self.headline(*count, words).chars().count() <= HEADLINE_MAX);
+        let (count, words) = fitting.unwrap_or((1, ""));
         let is_unsaid = words.is_empty() || !self.loss.is_empty();
         let limit = self.reached.first().filter(|_| is_unsaid).map_or("", String::as_str);
         (self.headline(count, words), joined(&sentence(&self.figures[count..]), limit))
@@ -148,8 +148,8 @@ fn bars(out: &Outcome, title: &str, order: Order, unit: Unit) -> Chart {
     let mut cells: Vec<(CellKey, &Metric)> = Vec::new();
     for metric in out.metrics.iter().filter(|m| m.unit == unit) {
         let key = metric.key();
-        let is_plain = |c: &&CellKey| c.order == order && c.op.is_some() && c.words.is_empty();
-        let cell = key.as_cell().filter(is_plain).filter(|_| key.statistic.is_none());
+        let cell = key.as_cell().filter(|_| key.statistic.is_none());
+        let cell = cell.filter(|c| c.order == order && c.op.is_some() && c.words.is_empty());
         cells.extend(cell.map(|cell| (cell.clone(), metric)));
     }
     cells.sort_by_key(|(cell, _)| (std::cmp::Reverse(cell.depth), cell.op.map(|op| op as usize)));

@@ -41,7 +41,8 @@ pub(super) fn verdict(out: &Outcome) -> Verdict {
             (PARTS[*part].2.clone(), format!("The {} is the limit: {words}.", PARTS[*part].1))
         }
     };
-    let of_part =
-        |(value, part): &(f64, usize)| Evidence::new(PARTS[*part].1, *value, Unit::BytesPerSecond);
-    Verdict::new(kind, text).with_evidence(rates.iter().map(of_part)).explaining(RATE)
+    let evidence = rates
+        .iter()
+        .map(|(value, part)| Evidence::new(PARTS[*part].1, *value, Unit::BytesPerSecond));
+    Verdict::new(kind, text).with_evidence(evidence).explaining(RATE)
 }

@@ -49,19 +49,19 @@ impl Measured {
 
     /// The number of the highest class met in each family; 0 for none.
     pub fn classes(&self) -> [(&'static str, u32); 4] {
-        let best = |(name, _, classes): Family| {
+        let [speed, uhs, video] = [SPEED, UHS, VIDEO].map(|(name, _, classes)| {
             let classes_met = classes.iter().filter(|(number, mb_s)| {
                 // Class 10 and all families except Speed Class use large units.
                 self.meets(*mb_s, name != SPEED.0 || *number == 10)
             });
             (name, classes_met.map(|(number, _)| *number).max().unwrap_or(0))
-        };
+        });
         let application = APPLICATION.into_iter().filter(|(_, depth, reads, writes)| {
             let [read, write] = self.random[*depth];
             read >= *reads && write >= *writes && self.write[1] >= APPLICATION_RATE
         });
         let application = application.map(|(number, ..)| number).max().unwrap_or(0);
-        [best(SPEED), best(UHS), best(VIDEO), ("application", application)]
+        [speed, uhs, video, ("application", application)]
     }
 
     /// The classes met, as printed on cards, and the lowest of each family that is not met.

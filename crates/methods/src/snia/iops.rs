@@ -42,11 +42,11 @@ pub(crate) static IOPS: MethodInfo = MethodInfo {
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);
-    let cell = |(reads, size)| {
+    let grid = READS.into_iter().flat_map(|reads| SIZES.map(|size| (reads, size)));
+    let cells = grid.map(|(reads, size)| {
         let cell = Cell::random(whole, NAME, size, reads, seconds);
         if TRACKED.contains(&(reads, size)) { cell.tracked() } else { cell }
-    };
-    let grid = READS.into_iter().flat_map(|reads| SIZES.map(|size| (reads, size)));
-    let cells = grid.map(cell).filter(|c| c.fits(whole)).collect();
+    });
+    let cells = cells.filter(|c| c.fits(whole)).collect();
     vec![Part::Purge, Part::Precondition, Part::Rounds(Rounds::new(NAME, cells, PASSES_MAX))]
 }

@@ -43,13 +43,14 @@ pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
 
 fn parts(whole: &Whole) -> Vec<Part> {
     let seconds = whole.seconds(MINUTE);
-    let rounds = |size| {
-        let cell = |reads| {
+    let parts = SIZES.into_iter().flat_map(|size| {
+        let cells = [100, 0].map(|reads| {
             let cell = Cell::sequential(whole, NAME, size, reads, seconds);
             cell.writing_at_most(whole, ROUND_PASSES).tracked()
-        };
+        });
         let name = MetricKey::of_words(&[&NAME, &size_word(u64::from(size))]);
-        Part::Rounds(Rounds::new(&name.to_string(), vec![cell(100), cell(0)], PASSES_MAX))
-    };
-    SIZES.into_iter().flat_map(|size| [Part::Purge, Part::Precondition, rounds(size)]).collect()
+        let rounds = Rounds::new(&name.to_string(), cells.into(), PASSES_MAX);
+        [Part::Purge, Part::Precondition, Part::Rounds(rounds)]
+    });
+    parts.collect()
 }

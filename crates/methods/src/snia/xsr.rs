@@ -7,7 +7,7 @@ use super::cell::Cell;
 use super::metrics::xsr::{AFTER, BEFORE, NAME, PARTS, PARTS_END, RANDOM, RECOVERY};
 use super::{IGNORES, Part, answers, run};
 use script::whole::Whole;
-use script::{MethodInfo, MetricInfo};
+use script::MethodInfo;
 
 /// Duration of each sequential part and of the random part, seconds.
 const SEQUENTIAL_SECONDS: f64 = 8.0 * 3600.0;
@@ -41,20 +41,19 @@ pub(crate) static XSR: MethodInfo = MethodInfo {
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {
-    let sequential = |metric: MetricInfo| {
+    let [first, last] = [BEFORE, AFTER].map(|metric| {
         let seconds = whole.seconds(SEQUENTIAL_SECONDS);
         let cell = Cell::sequential(whole, NAME, SEQUENTIAL_BLOCK, 0, seconds);
         cell.writing_at_most(whole, SEQUENTIAL_PASSES).named(&metric.into()).workload
-    };
+    });
     let seconds = whole.seconds(RANDOM_SECONDS);
     let random = Cell::random(whole, NAME, RANDOM_BLOCK.max(whole.block), 0, seconds);
     let random = random.writing_at_most(whole, RANDOM_PASSES);
     let random = random.named(&RANDOM.into()).workload;
-    let after = sequential(AFTER);
     vec![
         Part::Purge,
-        Part::OverTime { workload: sequential(BEFORE), against: None },
+        Part::OverTime { workload: first, against: None },
         Part::OverTime { workload: random, against: None },
-        Part::OverTime { workload: after, against: Some(BEFORE.name) },
+        Part::OverTime { workload: last, against: Some(BEFORE.name) },
     ]
 }

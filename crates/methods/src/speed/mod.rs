@@ -211,13 +211,12 @@ fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]])
         for (place, rates) in layout.places.iter().zip(rates) {
             session.put_rates(place.key(kind), &rates[kind as usize].honest);
         }
-        let tenths = |rate: &f64| (rate / TENTH_MB).round() * TENTH_MB;
-        let legacy: Vec<f64> = rates[0][kind as usize].legacy.iter().map(tenths).collect();
+        let legacy = rates[0][kind as usize].legacy.iter();
+        let legacy: Vec<f64> = legacy.map(|rate| (rate / TENTH_MB).round() * TENTH_MB).collect();
         session.put_rates(layout.places[0].key(kind).with(Statistic::Legacy), &legacy);
     }
-    let side = |kind: OpKind| rates[0][kind as usize].legacy.clone();
     session.checks_mut().put(Legacy {
-        rates: [side(OpKind::Read), side(OpKind::Write)],
+        rates: [OpKind::Read, OpKind::Write].map(|kind| rates[0][kind as usize].legacy.clone()),
         bytes: layout.places[0].region.bytes,
         chunk: layout.chunk,
     });
@@ -240,8 +239,9 @@ struct Chunks {
 
 impl Chunks {
     fn new(layout: &Layout) -> Chunks {
-        let cells = |kind: OpKind| layout.sizes.iter().map(move |size| (kind, *size));
-        let cells: Vec<(OpKind, u32)> = layout.kinds().into_iter().flat_map(cells).collect();
+        let kinds = layout.kinds().into_iter();
+        let cells = kinds.flat_map(|kind| layout.sizes.iter().map(move |size| (kind, *size)));
+        let cells: Vec<(OpKind, u32)> = cells.collect();
         let none = vec![Vec::new(); cells.len()];
         Chunks { cells, times: none.clone(), rates: none }
     }
@@ -281,17 +281,17 @@ fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {
     let mut commands = Vec::new();
     for (kind, times) in layout.kinds().into_iter().zip(times.chunks(layout.sizes.len())) {
         let rounds = times[0].len();
-        let points =
-            |round: usize| layout.sizes.iter().zip(times).map(move |(s, t)| (*s, t[round]));
-        let fits = (0..rounds).map(|round| analysis::Cost::fit(&points(round).collect::<Vec<_>>()));
+        let fits = (0..rounds).map(|round| {
+            let points = layout.sizes.iter().zip(times).map(|(size, times)| (*size, times[round]));
+            analysis::Cost::fit(&points.collect::<Vec<_>>())
+        });
         let costs: Vec<analysis::Cost> = fits.flatten().collect();
         if costs.len() == rounds {
-            let figure = |statistic| layout.places[0].key(kind).with(statistic);
             let samples = costs.iter().map(|c| c.command_ns).collect();
-            let key = figure(Statistic::CommandTime);
+            let key = layout.places[0].key(kind).with(Statistic::CommandTime);
             session.put_metric(analysis::metric(key, COMMAND_TIME.unit, samples));
             let samples: Vec<f64> = costs.iter().map(|c| c.bytes_per_s).collect();
-            session.put_rates(figure(Statistic::TransferRate), &samples);
+            session.put_rates(layout.places[0].key(kind).with(Statistic::TransferRate), &samples);
         }
         commands.push(CommandTimes { kind, chunk: layout.chunk, costs, rounds });
     }

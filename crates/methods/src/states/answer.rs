@@ -62,11 +62,6 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     });
     let bars = Chart::bars("Random writes from each state", Unit::BytesPerSecond)
         .sources(STATES.map(|(state, label)| (state.name(), label)));
-    let profile = |title: &str, op: &str| {
-        let states = ["fresh", "used", "restored"];
-        Chart::lines(title, Axis::Address, Unit::BytesPerSecond)
-            .sources(states.map(|state| (pass(op, state), state)))
-    };
     let draft = draft
         .tile("Fresh", key(Fresh), Better::Higher)
         .tile("Full", key(Filled), Better::Higher)
@@ -80,6 +75,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart_of_column(profile("Sequential writes by address", "write"))
         .chart_of_column(profile("Sequential reads by address", "read"))
         .say(sentence, restored)
+}
+
+fn profile(title: &str, op: &str) -> Chart {
+    let states = ["fresh", "used", "restored"];
+    Chart::lines(title, Axis::Address, Unit::BytesPerSecond)
+        .sources(states.map(|state| (pass(op, state), state)))
 }
 
 /// A sequential pass in a state.

@@ -93,11 +93,10 @@ impl<'d, 's> Door<'d, 's> {
     fn read_ahead(&mut self, sector: u64, bytes: &mut [u8]) -> Result<bool> {
         let size = self.sector_bytes as usize;
         let Some(windows) = &mut self.ahead else { return Ok(false) };
-        let holds = |(first, content): &(u64, Vec<u8>)| {
+        let hit = windows.iter().enumerate().find_map(|(i, (first, content))| {
             let start = sector.checked_sub(*first)? as usize * size;
-            content.get(start..start + bytes.len()).map(|_| start)
-        };
-        let hit = windows.iter().enumerate().find_map(|(i, w)| Some((i, holds(w)?)));
+            content.get(start..start + bytes.len()).map(|_| (i, start))
+        });
         let (window, start) = match hit {
             Some(hit) => hit,
             None => {

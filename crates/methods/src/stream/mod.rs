@@ -309,8 +309,9 @@ fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<()> {
 fn plain(session: &mut Session<'_>, script: &Script, pass: &str, rate: Option<f64>) -> Result<()> {
     let take = script.take(rate);
     let bulk = [Bulk::once(BlockWay::Write, Region::first(script.recorded_bytes)).paced(rate)];
-    let run = |session: &mut Session<'_>| take.run(session, &mut script.plain());
-    if let Some(recording) = session.transfer(pass, &bulk, run)? {
+    let recording =
+        session.transfer(pass, &bulk, |session| take.run(session, &mut script.plain()))?;
+    if let Some(recording) = recording {
         publish(session, script, pass, &take, &recording);
         session.checkpoint();
     }

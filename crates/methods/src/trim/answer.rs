@@ -1,7 +1,7 @@
 //! The answer of `trim`: what a discard does to reads and later writes.
 
 use super::{KEPT, RATIO, READS, WRITES, ZEROS};
-use record::{Answer, Better, Chart, FindingKind, HEADLINE_MAX, MetricInfo, Unit, VerdictKind};
+use record::{Answer, Better, Chart, FindingKind, HEADLINE_MAX, Unit, VerdictKind};
 use script::Outcome;
 use script::draft::{Draft, times};
 
@@ -12,12 +12,11 @@ const SAME: f64 = 0.1;
 /// The answer of `trim`: whether a discard has effects, and which ones.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Does TRIM reach the drive, and what does it do there?");
-    let ratio = |[before, after]: [MetricInfo; 2]| {
+    let [reads, writes] = [READS, WRITES].map(|[before, after]| {
         draft.value(after).zip(draft.value(before)).map(|(after, before)| after / before)
-    };
+    });
     // Records of earlier versions lack the ratio before the discard.
-    let reads = draft.value(RATIO).or_else(|| ratio(READS));
-    let writes = ratio(WRITES);
+    let reads = draft.value(RATIO).or(reads);
     let zeros = draft.value(ZEROS);
     let works = draft.concluded(&VerdictKind::TrimWorks);
     let refused = draft.concluded(&VerdictKind::NoTrim);
@@ -54,9 +53,6 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     ];
     let continuations =
         effects.into_iter().flatten().filter(|_| works).map(|effect| format!(": {effect}."));
-    let pairs = |title: &str, sides: [MetricInfo; 2], labels: [&str; 2]| {
-        Chart::bars(title, Unit::BytesPerSecond).sources(sides.into_iter().zip(labels))
-    };
     let blocks = Chart::bars("Discarded blocks", Unit::Share)
         .source(ZEROS, "read as zeros")
         .source(KEPT, "keep their data");
@@ -67,11 +63,13 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Random writes, used", WRITES[0], Better::Higher)
         .tile("Random writes, restored", WRITES[1], Better::Higher)
         .tile("Discarded, data kept", KEPT, Better::Neither);
-    let reads = ["blocks with data", "discarded"];
-    let writes = ["used drive", "after discarding"];
+    let writes = Chart::bars("Random writes, used and restored", Unit::BytesPerSecond)
+        .sources(WRITES.into_iter().zip(["used drive", "after discarding"]));
+    let reads = Chart::bars("Random reads of data and of discarded blocks", Unit::BytesPerSecond)
+        .sources(READS.into_iter().zip(["blocks with data", "discarded"]));
     draft
-        .chart(pairs("Random writes, used and restored", WRITES, writes))
-        .chart(pairs("Random reads of data and of discarded blocks", READS, reads))
+        .chart(writes)
+        .chart(reads)
         .chart(blocks)
         .rest(rest.unwrap_or_default(), None)
         .say(sentence, continuations.chain(because))

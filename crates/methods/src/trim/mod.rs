@@ -176,10 +176,9 @@ fn put_reads(session: &mut Session<'_>, before: &[Vec<f64>; 2], after: &[Vec<f64
     for (metric, rates) in READS.into_iter().zip(after) {
         session.put_rates(metric, rates);
     }
-    let relative = |[kept, discarded]: &[Vec<f64>; 2]| -> Vec<f64> {
+    let ratios = [before, after].map(|[kept, discarded]| -> Vec<f64> {
         discarded.iter().zip(kept).map(|(discarded, kept)| discarded / kept).collect()
-    };
-    let ratios = [relative(before), relative(after)];
+    });
     session.put_ratio(READS[1], &ratios[0], &ratios[1]);
     session.checks_mut().update(|trim: &mut Trim| trim.reads = ratios);
     session.checkpoint();

@@ -92,28 +92,26 @@ fn by_age(out: &Outcome) -> Chart {
 /// range that counts as equivalent.
 fn aged(out: &Outcome) -> Vec<String> {
     // An unknown ratio also counts: age was measured.
-    let find = |key| out.metrics.iter().find(|metric| metric.key() == key);
-    let ratios: Vec<(&str, &Metric)> = KINDS
-        .iter()
-        .filter_map(|(kind, ..)| Some((*kind, find(key(kind).with(Statistic::Ratio))?)))
-        .collect();
+    let ratios = KINDS.iter().filter_map(|(kind, ..)| {
+        let key = key(kind).with(Statistic::Ratio);
+        Some((*kind, out.metrics.iter().find(|metric| metric.key() == key)?))
+    });
+    let ratios: Vec<(&str, &Metric)> = ratios.collect();
     let changed = ratios.iter().filter_map(|(kind, metric)| {
         let (low, high) = metric.low.zip(metric.high)?;
         let is_beyond = high < 1.0 - EQUIVALENT_WITHIN || low > 1.0 + EQUIVALENT_WITHIN;
         Some((*kind, metric.value?)).filter(|_| is_beyond)
     });
     let changed: Vec<(&str, f64)> = changed.collect();
-    let is_same = |metric: &&Metric| {
+    let is_same = ratios.iter().all(|(_, metric)| {
         let range = metric.low.zip(metric.high);
         range.is_some_and(|(low, high)| {
             low > 1.0 - EQUIVALENT_WITHIN && high < 1.0 + EQUIVALENT_WITHIN
         })
-    };
+    });
     match changed.first() {
         None if ratios.is_empty() => Vec::new(),
-        None if ratios.iter().all(|(_, metric)| is_same(metric)) => {
-            vec!["Age did not change its speed.".into()]
-        }
+        None if is_same => vec!["Age did not change its speed.".into()],
         None => vec!["The effect of age is undetermined.".into()],
         Some((kind, ratio)) => {
             let kind = kind.replace("seq-", "Sequential ").replace("rand-", "Random ");

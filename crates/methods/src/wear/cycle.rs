@@ -240,8 +240,9 @@ impl Test {
         }
         while self.next <= self.goal && self.is_sound() {
             let (last, bulk) = self.passes_in_bulk(age);
-            let passes = |session: &mut Session<'_>| self.passes(session, last, &mut open);
-            if session.transfer(CYCLE, &bulk, passes)?.is_none() {
+            let written =
+                session.transfer(CYCLE, &bulk, |session| self.passes(session, last, &mut open))?;
+            if written.is_none() {
                 self.next = last + 1;
             }
             if (last - self.layout.fixed).is_multiple_of(self.layout.half) {
@@ -406,7 +407,6 @@ impl Test {
         }
         let t_ns = session.elapsed_ns().saturating_sub(self.series.start_ns);
         let rate = (row.blocks * BLOCK) as f64 * 1e9 / row.ns as f64;
-        let number = |value: Option<f64>| (Unit::Number, value);
         let mut values = vec![
             ("written", Unit::Bytes, Some((self.total() * BLOCK) as f64)),
             ("write", Unit::BytesPerSecond, Some(rate)),
@@ -414,14 +414,13 @@ impl Test {
         ];
         if let Some(health) = session.health() {
             let counters = [
-                ("life", number(health.wear_percent)),
-                ("spare", number(health.spare_percent)),
-                ("media-errors", number(health.media_errors.map(|n| n as f64))),
-                ("reallocated", number(health.reallocated.map(|n| n as f64))),
-                ("temperature", (Unit::Celsius, health.temperature_c)),
+                ("life", Unit::Number, health.wear_percent),
+                ("spare", Unit::Number, health.spare_percent),
+                ("media-errors", Unit::Number, health.media_errors.map(|n| n as f64)),
+                ("reallocated", Unit::Number, health.reallocated.map(|n| n as f64)),
+                ("temperature", Unit::Celsius, health.temperature_c),
             ];
-            let columns = counters.into_iter().filter(|(_, (_, value))| value.is_some());
-            values.extend(columns.map(|(name, (unit, value))| (name, unit, value)));
+            values.extend(counters.into_iter().filter(|(_, _, value)| value.is_some()));
         }
         self.series.push(t_ns, &values);
     }
@@ -451,16 +450,12 @@ impl Test {
         let column = self.series.column("write").map(|column| &column.values[..]);
         let rates: Vec<f64> = column.unwrap_or_default().iter().copied().flatten().collect();
         // Rows have equal amounts, so their mean rate is the harmonic mean.
-        let mean = |rates: &[f64]| {
-            (!rates.is_empty())
-                .then(|| rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>())
-        };
-        session.put(WRITE_RATE, mean(&rates));
+        session.put(WRITE_RATE, harmonic_mean(&rates));
         let part = rates.len().div_ceil(ENDS);
         let ends =
             [(Statistic::Start, &rates[..part]), (Statistic::End, &rates[rates.len() - part..])];
         for (statistic, part) in ends {
-            session.put_value(WRITE_RATE.with(statistic), WRITE_RATE.unit, mean(part));
+            session.put_value(WRITE_RATE.with(statistic), WRITE_RATE.unit, harmonic_mean(part));
         }
     }
 
@@ -505,6 +500,11 @@ impl Test {
                 .advise("copy your data from this drive, and do not trust it"),
         );
     }
+}
+
+fn harmonic_mean(rates: &[f64]) -> Option<f64> {
+    let seconds: f64 = rates.iter().map(|rate| 1.0 / rate).sum();
+    (!rates.is_empty()).then(|| rates.len() as f64 / seconds)
 }
 
 #[cfg(test)]

@@ -13,11 +13,10 @@ const LAYOUT: Layout = Layout { blocks: 16, fixed: 8, half: 4 };
 /// Parses a block that begins with a sector stamped with the first three words of the input, then
 /// overwritten with the rest of it. Describes the number found and the content.
 pub fn wear_block(input: &[u8]) -> String {
-    let word = |index: usize| {
+    let [offset, sequence, run] = [0, 1, 2].map(|index| {
         let bytes = input.get(index * 8..index * 8 + 8).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u64::from_le_bytes)
-    };
-    let (offset, sequence, run) = (word(0), word(1), word(2));
+    });
     let seed = LAYOUT.seed(run);
     let mut block = vec![0; BLOCK as usize];
     for (index, sector) in block.chunks_exact_mut(SECTOR).enumerate() {

@@ -62,9 +62,8 @@ pub(super) fn fresh(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Re
 
 /// Finds the unfinished run on the drive.
 pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left> {
-    let count_if_ours = |(seed, count): (u64, u32)| layout.is_of(seed).then_some((count, seed));
-    let seeds = seeds(session, layout)?;
-    let Some((_, seed)) = seeds.into_iter().filter_map(count_if_ours).max() else {
+    let seeds = seeds(session, layout)?.into_iter().filter(|(seed, _)| layout.is_of(*seed));
+    let Some((_, seed)) = seeds.map(|(seed, count)| (count, seed)).max() else {
         let spec = &session.target().target.spec;
         let text = format!("no run of wear was found on {spec}, or it had another --size");
         let advice = "without --resume, a run begins with the first block";
@@ -112,8 +111,8 @@ fn marker(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(bool
 /// The number of the newest write found in a block, if the layout puts that write there. Stamps
 /// come from the drive and may have any number.
 pub(super) fn number_of(layout: &Layout, found: &Stamped, offset: u64) -> Option<u64> {
-    let possible = |number: &u64| (1..=NUMBER_MAX).contains(number);
-    found.newest.filter(possible).filter(|number| layout.offset(*number) == offset)
+    let number = found.newest.filter(|number| (1..=NUMBER_MAX).contains(number));
+    number.filter(|number| layout.offset(*number) == offset)
 }
 
 /// Completes `left` for a run that was cut while cycling: all earlier passes are written.
