@@ -24,12 +24,13 @@ fn uas_unused(disk: &Node, bus: Bus) -> Option<Finding> {
     let is_bulk_only = usb_driver(disk, &device).as_deref() == Some("usb-storage");
     (is_bulk_only && offers_uas(&descriptors)).then(|| {
         let text = format!(
-            "{}: the bridge offers UAS, but the kernel uses its bulk-only transport, one command at \
-             a time",
+            "{}: the bridge offers UAS, but the kernel uses its bulk-only transport, one command \
+             at a time",
             disk.name
         );
         let advice = "load the module uas, or remove a quirk u for this bridge from \
-                      usb-storage.quirks; if the kernel lists the bridge as faulty, use another one";
+                      usb-storage.quirks; if the kernel lists the bridge as faulty, use another \
+                      one";
         Finding::new(FindingKind::UasUnused, Level::Warn, text).advise(advice)
     })
 }
