@@ -31,12 +31,12 @@ pub fn error_bands() -> Vec<ErrorBand> {
 fn parse(line: &str) -> Option<ErrorBand> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [kind, rows, median, p90] = fields[..] else { return None };
-    let factor = |text: &str| Some(libm::exp(text.parse().ok()?));
+    let [half_within, most_within] = [median, p90].map(|text| Some(libm::exp(text.parse().ok()?)));
     Some(ErrorBand {
         kind: kind.into(),
         rows: rows.parse().ok()?,
-        half_within: factor(median)?,
-        most_within: factor(p90)?,
+        half_within: half_within?,
+        most_within: most_within?,
     })
 }
 

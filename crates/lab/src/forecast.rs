@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use record::{Plan, PlanRange, PlanStep, Run, TargetKind, Unit};
+use record::{Plan, PlanRange, Run, TargetKind, Unit};
 use rig::{DirectionRates, DurableRates, Rates, TargetInfo};
 use script::Session;
 
@@ -85,11 +85,11 @@ fn untrimmed(
     }
     let least = expected(forecast, &full, work)?;
     if least.seconds < plan.seconds {
-        let seconds = |plan: &Plan| plan.range.map_or([plan.seconds; 2], |range| range.seconds);
+        let [fast, slow] =
+            [&least, &plan].map(|plan| plan.range.map_or([plan.seconds; 2], |range| range.seconds));
         let bytes = plan.write_bytes_expected.unwrap_or(0);
         let write_bytes = plan.range.map_or([bytes; 2], |range| range.write_bytes);
-        let seconds = [seconds(&least)[0], seconds(&plan)[1]];
-        plan.range = Some(PlanRange { seconds, write_bytes });
+        plan.range = Some(PlanRange { seconds: [fast[0], slow[1]], write_bytes });
     }
     Ok(plan)
 }
@@ -103,10 +103,11 @@ fn earlier(info: &TargetInfo, work: &Work<'_>, store: Option<&Path>) -> Option<R
 
 /// Whether an earlier run took the steps of this plan, on a region of the same size.
 fn is_same(info: &TargetInfo, plan: &Plan, run: &Run) -> bool {
-    let names = |plan: &Plan| plan.steps.iter().map(|step| step.name.clone()).collect::<Vec<_>>();
     run.target.kind == info.target.kind
         && run.plan.as_ref().is_some_and(|earlier| {
-            earlier.region_bytes == plan.region_bytes && names(earlier) == names(plan)
+            let names = plan.steps.iter().map(|step| &step.name);
+            earlier.region_bytes == plan.region_bytes
+                && earlier.steps.iter().map(|step| &step.name).eq(names)
         })
 }
 
@@ -136,10 +137,9 @@ fn forecast(info: &TargetInfo, store: Option<&Path>) -> Forecast {
         return Forecast::Known(rates);
     }
     let class: Vec<Rates> = usual::of_class(&info.target).iter().filter_map(rates).collect();
-    let end = |pick: fn(f64, f64) -> f64| class.iter().copied().reduce(|a, b| each(a, b, pick));
-    end(f64::min)
-        .zip(end(f64::max))
-        .map_or(Forecast::Unknown, |(slow, fast)| Forecast::Between([slow, fast]))
+    let [slow, fast] =
+        [f64::min, f64::max].map(|pick| class.iter().copied().reduce(|a, b| each(a, b, pick)));
+    slow.zip(fast).map_or(Forecast::Unknown, |(slow, fast)| Forecast::Between([slow, fast]))
 }
 
 /// The preset of a virtual drive that has its rates.
@@ -161,8 +161,9 @@ fn measured(info: &TargetInfo, store: Option<&Path>) -> Option<Figures> {
 
 /// The rates from the figures of `quick`, and those of `iozone` if they are known.
 fn rates(figures: &Figures) -> Option<Rates> {
-    let durable = |order: &str| figures.get(&format!("{order}-write-4KiB-durable")).copied();
-    let durable = durable("seq").zip(durable("rand"));
+    let [sequential, random] =
+        ["seq", "rand"].map(|order| figures.get(&format!("{order}-write-4KiB-durable")).copied());
+    let durable = sequential.zip(random);
     Some(Rates {
         read: direction(figures, "read")?,
         write: direction(figures, "write")?,
@@ -172,29 +173,27 @@ fn rates(figures: &Figures) -> Option<Rates> {
 
 fn direction(figures: &BTreeMap<String, f64>, side: &str) -> Option<DirectionRates> {
     let figure = |name: String| figures.get(&name).copied().filter(|rate| *rate > 0.0);
-    let large = |depth: u32| figure(format!("seq-{side}-1MiB-q{depth}"));
-    let small = |depth: u32| Some(SMALL_BYTES * figure(format!("rand-{side}-4KiB-q{depth}"))?);
     Some(DirectionRates {
-        large_single: large(1)?,
-        large_deep: large(8)?,
-        small_single: small(1)?,
-        small_deep: small(32)?,
+        large_single: figure(format!("seq-{side}-1MiB-q1"))?,
+        large_deep: figure(format!("seq-{side}-1MiB-q8"))?,
+        small_single: SMALL_BYTES * figure(format!("rand-{side}-4KiB-q1"))?,
+        small_deep: SMALL_BYTES * figure(format!("rand-{side}-4KiB-q32"))?,
     })
 }
 
 /// The rates of which each is picked from two.
 fn each(a: Rates, b: Rates, pick: fn(f64, f64) -> f64) -> Rates {
-    let side = |a: DirectionRates, b: DirectionRates| DirectionRates {
+    let [read, write] = [(a.read, b.read), (a.write, b.write)].map(|(a, b)| DirectionRates {
         large_single: pick(a.large_single, b.large_single),
         large_deep: pick(a.large_deep, b.large_deep),
         small_single: pick(a.small_single, b.small_single),
         small_deep: pick(a.small_deep, b.small_deep),
-    };
+    });
     let durable = a.durable.zip(b.durable).map(|(a, b)| DurableRates {
         sequential: pick(a.sequential, b.sequential),
         random: pick(a.random, b.random),
     });
-    Rates { read: side(a.read, b.read), write: side(a.write, b.write), durable }
+    Rates { read, write, durable }
 }
 
 /// Share of its bound from which a step is expected to write all of it, at any rate: it ends by an
@@ -206,13 +205,13 @@ const BY_AMOUNT: f64 = 0.9;
 fn roughly(mut plan: Plan) -> Plan {
     let repeats: u32 = plan.steps.iter().map(|step| step.repeats).sum();
     let around_seconds = f64::from(repeats) * AROUND_SECONDS;
-    let ends_of = |step: &PlanStep| {
+    let ends = plan.steps.iter().map(|step| {
         let (bytes, most) = (step.write_bytes_expected.unwrap_or(0), step.write_bytes_max);
         let is_by_amount = bytes as f64 >= BY_AMOUNT * most as f64;
         let factor = if is_by_amount { 1.0 } else { ROUGHLY };
         [(bytes as f64 / factor) as u64, ((bytes as f64 * factor) as u64).min(most)]
-    };
-    let ends: Vec<[u64; 2]> = plan.steps.iter().map(ends_of).collect();
+    });
+    let ends: Vec<[u64; 2]> = ends.collect();
     let [least_bytes, most_bytes] = [0, 1].map(|end| ends.iter().map(|ends| ends[end]).sum());
     plan.range = Some(PlanRange {
         seconds: [plan.seconds / ROUGHLY, plan.seconds * ROUGHLY + around_seconds],

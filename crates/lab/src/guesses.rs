@@ -58,11 +58,10 @@ fn rank(tile: &Tile, answer: &Answer, spec: &DriveSpec, lines: &[FigureLine]) ->
     }
     let cached = spec.slc.fixed.value.0 + spec.slc.dynamic.value.0 > 0;
     let program = if cached { "nand.slc_program_us" } else { "nand.program_us" };
-    let determines = |key: &str| {
-        if by_link { key.starts_with("link.") && key.ends_with(".bus") } else { key == program }
-    };
-    let ranks = lines.iter().filter(|line| determines(&line.key));
-    let ranks = ranks.map(|line| match &*line.from {
+    let ranks = lines.iter().map(|line| (line, &*line.key)).filter(|(_, key)| {
+        if by_link { key.starts_with("link.") && key.ends_with(".bus") } else { *key == program }
+    });
+    let ranks = ranks.map(|(line, _)| match &*line.from {
         "sheet" => RANKS.len() - 1,
         from => RANKS.iter().position(|rank| *rank == from).unwrap_or(0),
     });

@@ -18,9 +18,12 @@ const RUNS_MAX: u32 = 30;
 /// that cannot be read counts as empty.
 pub(crate) fn earlier(store: &Store, number: i64, run: &Run) -> Vec<Run> {
     let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref());
-    let counts = |other: &Run| is_alike(run, other) || spread::comparable(run, other);
-    let runs = key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MAX, counts).ok());
-    runs.unwrap_or_default()
+    let runs = key.map(|key| {
+        store.earlier(&key, &run.method, number, RUNS_MAX, |other| {
+            is_alike(run, other) || spread::comparable(run, other)
+        })
+    });
+    runs.and_then(std::result::Result::ok).unwrap_or_default()
 }
 
 /// Replaces the range of the rounds of each grid cell by the interval for the next run, from

@@ -166,11 +166,11 @@ impl Recording {
 
     /// Handles a drive that answers no command: warns at first, and ends the run at the limit.
     fn no_answer(&mut self, workload: &str, silent_ns: u64, limit_ns: u64) {
-        let in_words = |ns: u64| units::span(ns as f64 / 1e9);
+        let [silent, limit] = [silent_ns, limit_ns].map(|ns| units::span(ns as f64 / 1e9));
         let spec = &self.run.target.spec;
-        let line = format!("no answer from {spec} for {} ({workload})", in_words(silent_ns));
+        let line = format!("no answer from {spec} for {silent} ({workload})");
         if silent_ns < limit_ns {
-            let line = format!("{line}; the run ends after {} of silence", in_words(limit_ns));
+            let line = format!("{line}; the run ends after {limit} of silence");
             self.notes.push(Finding::new(FindingKind::NoAnswer, Level::Warn, &line));
             self.watcher.warn(&line);
         } else {

@@ -88,11 +88,10 @@ impl Sheet {
         self.put_sizes(&mut spec, file);
         self.put_limits(&mut spec, file);
         let figures = spec.figures();
-        let keys = |from: &str| {
-            let matching = figures.iter().filter(|figure| figure.from == from);
+        let [of_class, guessed] = ["class", "guessed"].map(|origin| {
+            let matching = figures.iter().filter(|figure| figure.from == origin);
             matching.map(|figure| figure.key.clone()).collect::<Vec<_>>()
-        };
-        let (of_class, guessed) = (keys("class"), keys("guessed"));
+        });
         let decided = figures.iter().filter(|figure| figure.from == "sheet").cloned().collect();
         let toml = fit::description(&spec);
         // A mistake shows here, not when the file is used.
@@ -120,7 +119,6 @@ impl Sheet {
 
     fn put_limits(&self, spec: &mut DriveSpec, file: &str) {
         let source = |entry: &str| format!("{file}: {entry}");
-        let core_us = |iops: f64, cores: u32| f64::from(cores.max(1)) * 1e6 / iops.max(1.0);
         let command = &mut spec.command;
         if let Some(iops) = self.read_iops {
             put(&mut command.read_us, core_us(iops, *command.cores), &source("read_iops"));
@@ -159,6 +157,10 @@ impl Sheet {
         ];
         entries.iter().filter(|(_, is_there)| !is_there).map(|(entry, _)| *entry).collect()
     }
+}
+
+fn core_us(iops: f64, cores: u32) -> f64 {
+    f64::from(cores.max(1)) * 1e6 / iops.max(1.0)
 }
 
 fn put<T>(figure: &mut Figure<T>, value: T, source: &str) {

@@ -81,20 +81,20 @@ fn varies(spec: &str) -> bool {
 
 /// Whether both ran the same way on one drive, so that they differ only by chance.
 pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
-    let conditions = |run: &Run| {
+    let [conditions, conditions_other] = [run, other].map(|run| {
         let (machine, target) = (&run.environment, &run.target);
         let system = target.filesystem.as_ref().map(|system| system.kind.clone());
         let (id, backend) = (machine.machine_id.clone(), machine.backend.clone());
         let company = beside::drives(run).map(String::from);
         let way = (run.method.clone(), run.protocol, id, backend, target.direct, company);
         (way, target.kind, system, run.state_before, constraints(run))
-    };
+    });
     let [size, size_other] =
         [run, other].map(|run| workloads(run).find_map(|w| w["region"]["bytes"].as_f64()));
     let sizes = size.zip(size_other);
     let sized = sizes.is_none_or(|(a, b)| a.max(b) <= SIZE_FACTOR * a.min(b));
     let alike = workloads(run).map(fixed).eq(workloads(other).map(fixed));
-    conditions(run) == conditions(other) && sized && alike && steps(run).eq(steps(other))
+    conditions == conditions_other && sized && alike && steps(run).eq(steps(other))
 }
 
 /// The names of the steps of a run without workloads.

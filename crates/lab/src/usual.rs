@@ -50,15 +50,11 @@ pub(crate) fn of_class(target: &Target) -> Vec<Figures> {
         return Vec::new();
     };
     let class = class_of_target(target);
-    let is_member = |preset: &&VirtualDrive| match class {
+    let members = presets.iter().filter(|preset| match class {
         Some(_) => class_of(preset) == class,
         None => class_of(preset).is_some_and(|class| INNER.contains(&class)),
-    };
-    presets
-        .iter()
-        .filter(is_member)
-        .filter_map(|preset| Some(models.remove(&preset.name)?.figures))
-        .collect()
+    });
+    members.filter_map(|preset| Some(models.remove(&preset.name)?.figures)).collect()
 }
 
 /// The usual figures of all presets; a test parses them.

@@ -82,14 +82,12 @@ pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
 fn tag_conditions(a: &[Run], b: &[Run]) -> Vec<Difference> {
     let names: BTreeSet<&str> =
         a.iter().chain(b).flat_map(Run::tags).map(|(name, _)| name).collect();
-    let tagged = |side: &[Run], name: &str| {
-        let values: BTreeSet<&str> = side.iter().filter_map(|run| tag(run, name)).collect();
-        (!values.is_empty()).then(|| values.into_iter().collect::<Vec<_>>().join(" | "))
-    };
-    let conditions = names.into_iter().map(|name| Difference {
-        what: format!("tag {name}").into(),
-        a: tagged(a, name),
-        b: tagged(b, name),
+    let conditions = names.into_iter().map(|name| {
+        let [a, b] = [a, b].map(|side| {
+            let values: BTreeSet<&str> = side.iter().filter_map(|run| tag(run, name)).collect();
+            (!values.is_empty()).then(|| values.into_iter().collect::<Vec<_>>().join(" | "))
+        });
+        Difference { what: format!("tag {name}").into(), a, b }
     });
     conditions.collect()
 }

@@ -59,16 +59,12 @@ impl Gate {
     pub fn judge(&self, pairs: &[Pair]) -> GateResult {
         let passages: Vec<(&Pair, Passage)> =
             pairs.iter().filter_map(|pair| Some((pair, self.passage(pair)?))).collect();
-        let names = |wanted: Passage| {
+        let passages_of_note = [Passage::Slower, Passage::Open, Passage::Tolerated];
+        let [slower, open, tolerated] = passages_of_note.map(|wanted| {
             let pairs = passages.iter().filter(|(_, passage)| *passage == wanted);
             pairs.map(|(pair, _)| pair.name.clone()).collect::<Vec<_>>()
-        };
-        GateResult {
-            tolerated_loss: self.loss,
-            slower: names(Passage::Slower),
-            open: names(Passage::Open),
-            tolerated: names(Passage::Tolerated).len(),
-        }
+        });
+        GateResult { tolerated_loss: self.loss, slower, open, tolerated: tolerated.len() }
     }
 
     /// `None` for a figure that was not tested, or that is neither a rate nor a time.

@@ -398,8 +398,8 @@ pub fn names_of(sides: &[Side]) -> Vec<String> {
 /// Whether all names differ and are short.
 fn tell_apart(names: &[String]) -> bool {
     let different: BTreeSet<&String> = names.iter().collect();
-    let is_short = |name: &String| (1..=NAME_MAX).contains(&name.chars().count());
-    different.len() == names.len() && names.iter().all(is_short)
+    different.len() == names.len()
+        && names.iter().all(|name| (1..=NAME_MAX).contains(&name.chars().count()))
 }
 
 /// A side's letter: A, B, C ...

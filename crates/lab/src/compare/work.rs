@@ -55,10 +55,10 @@ impl WorkComparison {
                 continue;
             }
             let is_unknown = a.is_none() || b.is_none();
-            let in_text = |values: Option<BTreeSet<&str>>| {
+            let [a, b] = [a, b].map(|values: Option<BTreeSet<&str>>| {
                 values.map(|values| values.into_iter().collect::<Vec<_>>().join(" and "))
-            };
-            let difference = Difference { what: what.clone(), a: in_text(a), b: in_text(b) };
+            });
+            let difference = Difference { what: what.clone(), a, b };
             if is_unknown {
                 comparison.unknown.push(difference);
             } else {
@@ -90,8 +90,11 @@ pub fn check_alike(sides: &[Side]) -> Result<()> {
 
 /// `block size 4 KiB | 16 KiB, depth 8 | 32`.
 pub(super) fn in_words(unlike: &[Difference]) -> String {
-    let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
-    let sides = unlike.iter().map(|d| format!("{} {} | {}", d.what, side(&d.a), side(&d.b)));
+    let sides = unlike.iter().map(|difference| {
+        let Difference { what, a, b } = difference;
+        let [a, b] = [a, b].map(|value| value.as_deref().unwrap_or("unknown"));
+        format!("{what} {a} | {b}")
+    });
     sides.collect::<Vec<_>>().join(", ")
 }
 

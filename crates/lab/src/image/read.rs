@@ -88,11 +88,10 @@ impl Blocks {
         let work = Arc::new(Work::default());
         let (to_inflate, stored) = sync_channel(AHEAD);
         let (to_write, checked) = sync_channel(AHEAD);
-        let builder = || std::thread::Builder::new();
         let reading = Reading { file, head, at: 0, work: Arc::clone(&work) };
-        builder().spawn(move || reading.run(&to_inflate))?;
+        std::thread::Builder::new().spawn(move || reading.run(&to_inflate))?;
         let inflating = Arc::clone(&work);
-        builder().spawn(move || inflate(head, &stored, &to_write, &inflating))?;
+        std::thread::Builder::new().spawn(move || inflate(head, &stored, &to_write, &inflating))?;
         Ok(Blocks { checked, work, begun: Instant::now() })
     }
 }
@@ -103,11 +102,10 @@ impl BlockSource for Blocks {
     }
 
     fn spent(&self) -> Spent {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Spent {
-            image_bytes: load(&self.work.image_bytes),
-            source_ns: load(&self.work.source_ns),
-            processor_ns: load(&self.work.processor_ns),
+            image_bytes: self.work.image_bytes.load(Ordering::Relaxed),
+            source_ns: self.work.source_ns.load(Ordering::Relaxed),
+            processor_ns: self.work.processor_ns.load(Ordering::Relaxed),
             elapsed_ns: self.begun.elapsed().as_nanos() as u64,
         }
     }

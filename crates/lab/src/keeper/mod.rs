@@ -108,12 +108,13 @@ impl Keeper {
         is_virtual: bool,
     ) -> Result<Keeper> {
         let mailbox = Arc::new(Mailbox::default());
-        let spare_desk = || Box::new(StoreDesk::default());
-        let process = WORD.get().map(|word| process::start(word, &mailbox, spare_desk()));
+        let process = WORD.get();
+        let process =
+            process.map(|word| process::start(word, &mailbox, Box::new(StoreDesk::default())));
         // Without a process, a thread has to do.
         let (desk, process): (Box<dyn Desk>, _) = match process {
             Some(Ok((desk, process))) => (desk, Some(process)),
-            Some(Err(_)) | None => (spare_desk(), None),
+            Some(Err(_)) | None => (Box::new(StoreDesk::default()), None),
         };
         let own_mailbox = Arc::clone(&mailbox);
         let thread = thread::Builder::new().name("store".into());

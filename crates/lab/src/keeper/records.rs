@@ -36,8 +36,9 @@ fn of_protocol(store: &Store, hash: &str, began: Option<&str>) -> Result<Vec<Run
             part.is_some_and(|part| began.is_none_or(|began| began == part.began))
         })
         .collect();
-    let start_time = |run: &Run| run.part_of.as_ref().map(|part| part.began.clone());
-    runs.sort_by(|a, b| (start_time(a), &a.id).cmp(&(start_time(b), &b.id)));
+    runs.sort_by_cached_key(|run| {
+        (run.part_of.as_ref().map(|part| part.began.clone()), run.id.clone())
+    });
     Ok(runs)
 }
 
@@ -49,8 +50,9 @@ fn latest(
 ) -> Result<Vec<Run>> {
     let machine_id = store.machine_id();
     let Some(key) = HistoryKey::new(target, machine_id.as_deref()) else { return Ok(Vec::new()) };
-    let is_alike = |run: &Run| options.is_none() || run.options.as_ref() == options;
-    Ok(store.earlier(&key, method, i64::MAX, 1, |run| run.complete && is_alike(run))?)
+    Ok(store.earlier(&key, method, i64::MAX, 1, |run| {
+        run.complete && (options.is_none() || run.options.as_ref() == options)
+    })?)
 }
 
 fn newest(store: &Store, target: &str, title: &str) -> Result<Vec<Run>> {

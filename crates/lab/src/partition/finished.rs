@@ -35,7 +35,6 @@ pub(crate) fn finish(
     (bytes, sector): (u64, u32),
 ) -> Result<Vec<(&'static str, u64)>> {
     let io_error = |e: io::Error| LabError::new(ErrorKind::Io, format!("partitioning: {e}"));
-    let check_error = |text: &str| LabError::new(ErrorKind::Check, text);
     let drive = OnBlocks(RefCell::new(session));
     let places = PartitionLayout::parse(layout)?.plan(bytes, sector)?;
     // The last partition was made first.
@@ -55,10 +54,11 @@ pub(crate) fn finish(
     }
     drive.read_exact(0, &mut block).map_err(io_error)?;
     let table = PartitionTable::parse(&block, bytes)
-        .ok_or_else(|| check_error("the drive has no table"))?;
+        .ok_or_else(|| LabError::new(ErrorKind::Check, "the drive has no table"))?;
     let entries = table.entries.iter().map(|e| (e.number, e.start, e.bytes, e.kind));
     if !entries.eq(places.iter().map(|p| (p.number, p.start, p.bytes, p.kind))) {
-        return Err(check_error("the table is not in the order of the drive"));
+        let text = "the table is not in the order of the drive";
+        return Err(LabError::new(ErrorKind::Check, text));
     }
     let mut volumes = Vec::new();
     for place in &places {

@@ -68,17 +68,17 @@ impl FileSystem {
 
     /// A description of the file system.
     pub(super) fn in_words(&self) -> String {
-        let binary = |bytes: u32| units::binary(u64::from(bytes));
         match self {
             FileSystem::Fat(VolumeKind::Fat32, bytes) => {
-                format!("FAT32, clusters of {}", binary(*bytes))
+                format!("FAT32, clusters of {}", units::binary(u64::from(*bytes)))
             }
             FileSystem::Fat(VolumeKind::Exfat, bytes) => {
-                format!("exFAT, clusters of {}", binary(*bytes))
+                format!("exFAT, clusters of {}", units::binary(u64::from(*bytes)))
             }
             FileSystem::Filecore(disc) => {
-                let (unit, least) = (binary(disc.unit_bytes), disc.fragment_bytes_min());
-                format!("FileCore E+, LFAU {unit}, {} a small file", units::binary(least))
+                let unit = units::binary(u64::from(disc.unit_bytes));
+                let least = units::binary(disc.fragment_bytes_min());
+                format!("FileCore E+, LFAU {unit}, {least} a small file")
             }
         }
     }
@@ -91,12 +91,8 @@ impl FileSystem {
         sector: u32,
     ) -> io::Result<()> {
         let mut part = Part { drive, start: place.start, bytes: place.bytes, sector };
-        let failed = |error: fat::Error<io::Error>| match error {
-            fat::Error::Drive(error) => error,
-            other => io::Error::other(format!("{}: {other}", place.purpose)),
-        };
-        match self {
-            FileSystem::Filecore(disc) => disc.format(&mut part, "HardDisc4").map_err(failed),
+        let made = match self {
+            FileSystem::Filecore(disc) => disc.format(&mut part, "HardDisc4"),
             FileSystem::Fat(kind, cluster) => {
                 let format = FormatParameters {
                     label: if place.purpose == "loader" { "LOADER" } else { "SHARED" },
@@ -104,9 +100,13 @@ impl FileSystem {
                     serial: place.start as u32 ^ 0x5d1a_0001,
                     ..FormatParameters::new(*kind, *cluster)
                 };
-                fat::mkfs(&mut part, &format, &mut vec![0; ROOM]).map_err(failed).map(drop)
+                fat::mkfs(&mut part, &format, &mut vec![0; ROOM]).map(drop)
             }
-        }
+        };
+        made.map_err(|error| match error {
+            fat::Error::Drive(error) => error,
+            other => io::Error::other(format!("{}: {other}", place.purpose)),
+        })
     }
 }
 

@@ -53,15 +53,14 @@ pub fn conclude(
     };
     let mut sentences = Vec::new();
     for (in_a, in_b) in protocol.on_side(a).zip(protocol.on_side(b)) {
-        let side = |step: &str| Side {
+        let sides = [in_a, in_b].map(|step| Side {
             runs: runs
                 .iter()
                 .filter(|(part, _)| part.step == step)
                 .map(|(_, run)| run.clone())
                 .collect(),
             repeats: Vec::new(),
-        };
-        let sides = [side(in_a), side(in_b)];
+        });
         let methods = sides.each_ref().map(|side| side.runs.first().map(|run| run.method.as_str()));
         if methods[0].is_some() && methods[0] == methods[1] {
             let comparisons = compare::compare(&sides, None)?;

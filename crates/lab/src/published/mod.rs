@@ -115,8 +115,9 @@ pub fn find(id: &str) -> Result<Run> {
 pub(crate) fn figure(path: &str) -> std::result::Result<(ParsedFigure, String), String> {
     let unknown = || format!("no published figure '{path}'");
     let mut parts = path.splitn(3, '/');
-    let mut part = || parts.next().ok_or_else(unknown);
-    let (name, entry, figure) = (part()?, part()?, part()?);
+    let (Some(name), Some(entry), Some(figure)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(unknown());
+    };
     let document = document(name).map_err(|e| e.to_string())?;
     let entry = document.runs.iter().find(|e| e.id == entry).ok_or_else(unknown)?;
     let figure = read(&document, entry).into_iter().find(|(name, _)| name == figure);
@@ -132,12 +133,11 @@ pub(crate) fn figures(path: &str) -> Option<Vec<(String, ParsedFigure)>> {
     DOCUMENTS.iter().find(|(known, _)| *known == name)?;
     let document = document(name).ok()?;
     let (prefix, suffix) = pattern.split_once('*').unwrap_or((pattern, ""));
-    let is_meant = |id: &str| match id.strip_prefix(prefix) {
+    let entries = document.runs.iter().filter(|entry| match entry.id.strip_prefix(prefix) {
         Some(rest) if pattern.contains('*') => rest.ends_with(suffix),
         Some(rest) => rest.is_empty(),
         None => false,
-    };
-    let entries = document.runs.iter().filter(|entry| is_meant(&entry.id));
+    });
     let figures = entries.filter_map(|entry| {
         let figures = read(&document, entry).into_iter();
         let (_, figure) = figures.into_iter().find(|(name, _)| name == column)?;

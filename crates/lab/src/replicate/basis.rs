@@ -24,10 +24,11 @@ pub(super) fn basis(figure: &PublishedFigure, experiment: &Experiment) -> Basis 
     }
     let Ok(spec) = virtual_drive::named(&experiment.target()) else { return Basis::Predicted };
     let lines = spec.figures();
-    let cited = |from: &str| lines.iter().filter(|l| l.from == from).any(|l| cites(l, figure));
+    let [cites_fitted, cites_published] = ["fitted", "published"]
+        .map(|origin| lines.iter().any(|line| line.from == origin && cites(line, figure)));
     let mut fitted = lines.iter().filter(|line| line.from == "fitted");
     let is_fitted = fitted.any(|line| determining(&figure.read).contains(&&*line.key));
-    match (cited("fitted") || is_fitted, cited("published")) {
+    match (cites_fitted || is_fitted, cites_published) {
         (true, _) => Basis::Fitted,
         (false, true) => Basis::Stated,
         (false, false) => Basis::Predicted,

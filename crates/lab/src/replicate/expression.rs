@@ -178,20 +178,17 @@ fn printed(path: &str) -> Option<Values> {
         Some((path, end @ ("low" | "high"))) => (path, end),
         _ => (path, ""),
     };
-    let value = |figure: &ParsedFigure| {
+    let is_list = path.contains('*');
+    let figures = published::figures(path)?.into_iter();
+    let values = figures.map(|(entry, figure)| {
         let high = figure.to.unwrap_or(figure.value);
         let printed_value = match end {
             "low" => figure.value,
             "high" => high,
             _ => (figure.value + high) / 2.0,
         };
-        printed_value * figure.scale().1
-    };
-    let is_list = path.contains('*');
-    let figures = published::figures(path)?.into_iter();
-    let values = figures.map(|(entry, figure)| {
-        let value = value(&figure);
-        (if is_list { entry } else { String::new() }, value)
+        let name = if is_list { entry } else { String::new() };
+        (name, printed_value * figure.scale().1)
     });
     Some(values.collect())
 }

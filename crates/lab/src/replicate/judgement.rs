@@ -128,10 +128,10 @@ impl<'a> Judge<'a, '_> {
         if shown.value.recorded().iter().any(|(name, _)| (self.run_of)(name).is_none()) {
             return not_run;
         }
-        let recorded = |experiment: &str, metric: &str| {
+        let value = shown.value.value(&|experiment: &str, metric: &str| {
             read(&self.document.claims, experiment, metric, self.run_of)
-        };
-        let value = shown.value.value(&recorded).map(|value| value / shown.unit.name_and_scale().1);
+        });
+        let value = value.map(|value| value / shown.unit.name_and_scale().1);
         let is_shown = value.is_some_and(|value| {
             shown.at_least.is_none_or(|limit| value >= limit)
                 && shown.at_most.is_none_or(|limit| value <= limit)

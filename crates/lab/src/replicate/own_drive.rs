@@ -60,7 +60,7 @@ impl<'a> OwnDriveSteps<'a> {
 fn shown_figure(figure: &StepFigure, here: f64) -> BesideFigure {
     let (unit, scale) = figure.unit.name_and_scale();
     let scaled = |value: f64| number(value / scale);
-    let published = |published: PublishedRange| shown::Published {
+    let published = figure.published().into_iter().map(|published| shown::Published {
         value: if published.low < published.high {
             format!("{}-{}", scaled(published.low), scaled(published.high))
         } else {
@@ -68,12 +68,12 @@ fn shown_figure(figure: &StepFigure, here: f64) -> BesideFigure {
         },
         off: off(here, &published),
         source: published.source,
-    };
+    });
     BesideFigure {
         what: figure.title.clone(),
         here: scaled(here),
         unit,
-        published: figure.published().into_iter().map(published).collect(),
+        published: published.collect(),
     }
 }
 

@@ -61,11 +61,11 @@ impl Question {
     /// Answers the question from records of the experiments; `None` if one is missing.
     pub fn answer<'a>(&'a self, run: impl Fn(&str) -> Option<&'a Run>) -> Option<Answered<'a>> {
         let scale = self.unit.name_and_scale().1;
-        let value = |value: &'a Value| {
+        let values = self.values.iter().map(|value| {
             let read = time_series::read(&value.read, run(&value.experiment)?)?;
             Some((value.name.as_str(), read / scale))
-        };
-        let values = self.values.iter().map(value).collect::<Option<Vec<_>>>()?;
+        });
+        let values = values.collect::<Option<Vec<_>>>()?;
         let reference = values.first()?.1;
         let differences = values.iter().map(|(_, value)| (value / reference - 1.0).abs());
         let difference = differences.fold(0.0, f64::max);

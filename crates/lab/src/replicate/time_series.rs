@@ -93,8 +93,9 @@ pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
             }
         }
         Reading::Ratio { ratio: [above, below], take, from, to } => {
-            let take_of = |name| take_from(&ByteSeries::from_run(run, name)?, *take, *from, *to);
-            Some(take_of(above)? / take_of(below)?)
+            let [above, below] = [above, below]
+                .map(|name| take_from(&ByteSeries::from_run(run, name)?, *take, *from, *to));
+            Some(above? / below?)
         }
     }
 }

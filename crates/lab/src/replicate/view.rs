@@ -81,8 +81,7 @@ impl Repeated<'_> {
         let rates = rates.parts(SKETCH_COLUMNS, 0.0, 1.0);
         let low = rates.iter().copied().fold(f64::MAX, f64::min);
         let high = rates.iter().copied().fold(0.0, f64::max);
-        let in_mb = |rate: f64| number(rate / 1e6);
-        let values = format!("{} to {} MB/s", in_mb(low), in_mb(high));
+        let values = format!("{} to {} MB/s", number(low / 1e6), number(high / 1e6));
         Some((name.to_string(), Drawing::Values(rates), values))
     }
 
@@ -201,7 +200,7 @@ fn claims_sentence(places: &[JudgedPlace<'_>]) -> String {
     if counts.all() == 0 {
         return String::new();
     }
-    let by_ground = |state: ClaimState| {
+    let [reproduced, differing] = [ClaimState::Reproduced, ClaimState::Differs].map(|state| {
         let words = GROUNDS.into_iter().filter_map(|(ground, basis, words)| {
             let claims = places.iter().flat_map(|place| &place.claims);
             let kind = (state, ground, basis);
@@ -210,18 +209,17 @@ fn claims_sentence(places: &[JudgedPlace<'_>]) -> String {
         });
         let words = words.collect::<Vec<_>>().join(", ");
         if words.is_empty() { words } else { format!(" ({words})") }
-    };
+    });
     let not_run = match counts.not_run {
         0 => String::new(),
         count => format!(", {count} not run"),
     };
     format!(
-        "{} claims: {} reproduced{}, {} differ{}, {} cannot be reproduced here{not_run}",
+        "{} claims: {} reproduced{reproduced}, {} differ{differing}, {} cannot be reproduced \
+         here{not_run}",
         counts.all(),
         counts.reproduced,
-        by_ground(ClaimState::Reproduced),
         counts.differs,
-        by_ground(ClaimState::Differs),
         counts.cannot,
     )
 }
@@ -307,7 +305,6 @@ fn allowed(tolerance: f64) -> String {
 
 /// Names of missed figures with the reason; those with the same reason form a group.
 fn missed(figures: &[Compared]) -> Vec<[String; 2]> {
-    let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
     let mut misses: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
     misses.sort_by_cached_key(|f| figures.iter().position(|g| !g.met && reason(g) == reason(f)));
     let groups = misses.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
@@ -315,6 +312,10 @@ fn missed(figures: &[Compared]) -> Vec<[String; 2]> {
         [names.join("; "), reason(group[0])]
     });
     groups.collect()
+}
+
+fn reason(figure: &Compared) -> String {
+    figure.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string())
 }
 
 /// The answer with its values and its limits.
@@ -327,9 +328,9 @@ fn in_words(answered: &Answered<'_>) -> String {
 
 /// The label of a line: its workload, preceded by its experiment if the chart shows several.
 fn label(name: &str, all: &[String]) -> String {
-    let split = |name: &'_ str| name.split_once('/').map(|(a, b)| (a.to_string(), b.to_string()));
-    let Some((experiment, workload)) = split(name) else { return name.to_string() };
-    let alone = all.iter().filter_map(|other| split(other)).all(|other| other.0 == experiment);
+    let Some((experiment, workload)) = name.split_once('/') else { return name.to_string() };
+    let mut others = all.iter().filter_map(|name| name.split_once('/'));
+    let alone = others.all(|(other, _)| other == experiment);
     let workload = workload.replace('-', " ");
     if alone { workload } else { format!("{experiment}, {workload}") }
 }
@@ -341,10 +342,11 @@ fn bars_of(
     figures: &[Compared],
     sources: &mut Run,
 ) -> Chart {
-    let pairs = || figures.iter().filter_map(|figure| Some((bar(figure, begin, end)?, figure)));
-    let unit = pairs().next().map_or(Unit::Number, |(_, figure)| unit_of(figure.unit));
+    let pairs = figures.iter().filter_map(|figure| Some((bar(figure, begin, end)?, figure)));
+    let pairs: Vec<_> = pairs.collect();
+    let unit = pairs.first().map_or(Unit::Number, |(_, figure)| unit_of(figure.unit));
     let mut chart = Chart::bars(title, unit);
-    for (name, figure) in pairs() {
+    for (name, figure) in pairs {
         let scale = figure.unit.name_and_scale().1;
         let mut add = |who: &str, value: f64, high: Option<f64>| {
             let key = format!("{} {who}", figure.what);
