@@ -6,8 +6,8 @@ use record::Safety;
 use super::cell::Cell;
 use super::metrics::xsr::{AFTER, BEFORE, NAME, PARTS, PARTS_END, RANDOM, RECOVERY};
 use super::{IGNORES, Part, answers, run};
-use script::whole::Whole;
 use script::MethodInfo;
+use script::whole::Whole;
 
 /// Duration of each sequential part and of the random part, seconds.
 const SEQUENTIAL_SECONDS: f64 = 8.0 * 3600.0;
