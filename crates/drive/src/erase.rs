@@ -167,13 +167,13 @@ fn alone(node: &Node, what: &str) -> Result<(), DriveError> {
 /// Other namespaces of the same drive: block devices of the same controller or subsystem.
 fn siblings(node: &Node) -> Vec<String> {
     // `nvme0c0n1` is another path to `nvme0n1`.
-    let number_of = |name: &str| name.rsplit_once('n').map(|(_, n)| n.to_string());
-    let number = number_of(&node.name);
+    let number = node.name.rsplit_once('n').map(|(_, number)| number);
     let namespaces = node.names("device").into_iter().filter(|name| {
-        let (_, number) = name.rsplit_once('n').unwrap_or_default();
-        name.starts_with("nvme") && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+        let (_, other) = name.rsplit_once('n').unwrap_or_default();
+        let is_namespace = !other.is_empty() && other.bytes().all(|b| b.is_ascii_digit());
+        name.starts_with("nvme") && is_namespace && Some(other) != number
     });
-    namespaces.filter(|name| number_of(name) != number).map(|name| format!("/dev/{name}")).collect()
+    namespaces.map(|name| format!("/dev/{name}")).collect()
 }
 
 fn io_error(command: &str, node: &Node, error: io::Error) -> DriveError {

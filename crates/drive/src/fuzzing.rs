@@ -60,9 +60,7 @@ pub fn answers(page: &[u8]) -> String {
         scsi::provisioning(page),
         scsi::Sense::parse(page),
     );
-    let shape =
-        |known: &[bool]| known.iter().map(|k| if *k { 'y' } else { 'n' }).collect::<String>();
-    shape(&[
+    let shape = [
         ata.is_some(),
         !attributes.is_empty(),
         smart.0.wear_percent.is_some(),
@@ -80,5 +78,6 @@ pub fn answers(page: &[u8]) -> String {
         pages.1.is_some(),
         pages.2.is_some(),
         pages.3.is_some(),
-    ])
+    ];
+    shape.iter().map(|is_known| if *is_known { 'y' } else { 'n' }).collect()
 }

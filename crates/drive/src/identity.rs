@@ -57,10 +57,11 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
 
 /// Sizes in sysfs, where 0 means none.
 fn declared(disk: &Node) -> DeclaredSizes {
-    let size_in = |file: &str| disk.value::<u64>(file).filter(|bytes| *bytes > 0);
-    let discard_granularity = size_in("queue/discard_granularity");
+    let [preferred_erase, discard_granularity] =
+        ["device/preferred_erase_size", "queue/discard_granularity"]
+            .map(|file| disk.value::<u64>(file).filter(|bytes| *bytes > 0));
     DeclaredSizes {
-        preferred_erase: size_in("device/preferred_erase_size"),
+        preferred_erase,
         discard_granularity,
         discard_alignment: discard_granularity.and_then(|_| disk.value("discard_alignment")),
         ..DeclaredSizes::default()

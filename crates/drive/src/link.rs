@@ -52,8 +52,9 @@ struct Lanes {
 
 impl Lanes {
     fn read(function: &Path, which: &str) -> Option<Lanes> {
-        let read = |what| read_text(&function.join(format!("{which}_link_{what}")));
-        Lanes::parse(&read("speed")?, &read("width")?)
+        let [speed, width] = ["speed", "width"]
+            .map(|what| read_text(&function.join(format!("{which}_link_{what}"))));
+        Lanes::parse(&speed?, &width?)
     }
 
     fn is_slower_than(self, other: Lanes) -> bool {
@@ -112,9 +113,12 @@ fn pcie(function: &Path) -> Option<Link> {
 
 /// PCI address of the port above a function; on the root complex itself, the function's own.
 fn pci_port(function: &Path) -> Option<String> {
-    let name_of = |path: &Path| path.file_name()?.to_str().map(str::to_string);
-    let port = function.parent().and_then(name_of).filter(|name_of| !name_of.starts_with("pci"));
-    port.or_else(|| name_of(function))
+    let port = function.parent().and_then(name_of).filter(|name| !name.starts_with("pci"));
+    port.or_else(|| name_of(function)).map(str::to_string)
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
 }
 
 /// Max_Payload_Size in use: bits 7:5 of Device Control, in the PCI Express capability (id 0x10) of
@@ -144,12 +148,14 @@ fn sata(machine: &Machine, disk: &Node) -> Option<Link> {
     let gb_per_s: Option<f64> = speed.and_then(|text| text.split_whitespace().next()?.parse().ok());
     let generation_max = Identify::read(disk).and_then(|ata| ata.generation_max());
     let gb_per_s_max = generation_max.map(|generation| [1.5, 3.0, 6.0][generation as usize - 1]);
-    let name =
-        |gb: f64| if gb == 1.5 { "SATA 1.5 Gb/s".into() } else { format!("SATA {gb:.0} Gb/s") };
+    let [now, best] = [gb_per_s, gb_per_s_max].map(|gb_per_s| match gb_per_s? {
+        1.5 => Some("SATA 1.5 Gb/s".to_string()),
+        gb_per_s => Some(format!("SATA {gb_per_s:.0} Gb/s")),
+    });
     Some(Link {
         kind: "sata".into(),
-        now: gb_per_s.map(name),
-        best: gb_per_s_max.map(name),
+        now,
+        best,
         ceiling_bytes_per_s: gb_per_s.map(|gb| gb * 1e9 / 10.0 * 14.0 / 15.0),
         downgraded: gb_per_s
             .zip(gb_per_s_max)
@@ -247,19 +253,12 @@ struct Ios {
 
 impl Ios {
     fn parse(text: &str) -> Option<Ios> {
-        let in_brackets = |text: &str| -> Option<String> {
-            let (inside, _) = text.split_once('(')?.1.split_once(')')?;
-            Some(inside.to_string())
-        };
         let clock = field(text, "actual clock").or_else(|| field(text, "clock"))?;
+        let width = in_brackets(field(text, "bus width")?)?;
         Some(Ios {
-            timing: in_brackets(field(text, "timing spec")?)?,
+            timing: in_brackets(field(text, "timing spec")?)?.to_string(),
             hertz: clock.split_whitespace().next()?.parse().ok()?,
-            width: in_brackets(field(text, "bus width")?)?
-                .split_whitespace()
-                .next()?
-                .parse()
-                .ok()?,
+            width: width.split_whitespace().next()?.parse().ok()?,
         })
     }
 
@@ -268,6 +267,10 @@ impl Ios {
         let edges = if both_edges { 2.0 } else { 1.0 };
         self.hertz * edges * f64::from(self.width) / 8.0
     }
+}
+
+fn in_brackets(text: &str) -> Option<&str> {
+    text.split_once('(')?.1.split_once(')').map(|(inside, _)| inside)
 }
 
 #[cfg(test)]

@@ -29,10 +29,10 @@ pub(crate) fn find(disk: &Node) -> Option<Sensor> {
 }
 
 fn sensor_in(place: &Path) -> Option<Sensor> {
-    let sensors_in = |dir: PathBuf| {
+    let dirs = [place.to_path_buf(), place.join("hwmon")].into_iter();
+    let mut sensors = dirs.flat_map(|dir| {
         names(&dir).into_iter().filter(|n| numbered_as(n, "hwmon")).map(move |n| dir.join(n))
-    };
-    let mut sensors = sensors_in(place.to_path_buf()).chain(sensors_in(place.join("hwmon")));
+    });
     let dir = sensors.find(|dir| dir.join("temp1_input").exists())?;
     let warn = read_text(&dir.join("temp1_max")).and_then(|text| celsius(text.as_bytes()));
     Some(Sensor { input: dir.join("temp1_input"), warn_c: warn })

@@ -108,12 +108,11 @@ fn inside<I: Image + ?Sized>(image: &I, entry: &PartitionEntry) -> Vec<DeviceCon
 
 /// Whether the first MiB and the last 64 KiB are all zeros. Unreadable parts do not count as blank.
 fn blank<I: Image + ?Sized>(image: &I, bytes: u64) -> bool {
-    let is_zero = |offset, length: u64| {
+    let end = bytes.min(64 << 10);
+    [(0, bytes.min(1 << 20)), (bytes - end, end)].into_iter().all(|(offset, length)| {
         let look = image.look(offset, length as usize);
         look.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
-    };
-    let end = bytes.min(64 << 10);
-    is_zero(0, bytes.min(1 << 20)) && is_zero(bytes - end, end)
+    })
 }
 
 /// The contents as one line: `gpt; 1: vfat 'EFI'; 2: ext4`.

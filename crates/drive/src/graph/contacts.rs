@@ -67,9 +67,10 @@ impl Graph {
     /// Whether anything is known to use a byte of a device or of its partitions, other than `node`
     /// and the devices under it.
     pub fn is_shared(&self, lower: &Node, node: &Node) -> bool {
-        let region_of = |node: &Node| node.number().and_then(|number| self.region_of(number));
-        let devices = self.descend(region_of(node).into_iter().collect()).passed;
-        region_of(lower).is_some_and(|place| self.has_claim(&place, &devices))
+        let [lower, region] =
+            [lower, node].map(|node| node.number().and_then(|number| self.region_of(number)));
+        let devices = self.descend(region.into_iter().collect()).passed;
+        lower.is_some_and(|place| self.has_claim(&place, &devices))
     }
 
     /// Whether anything but loop devices, which claim nothing, uses a byte of a place.

@@ -19,10 +19,9 @@ const DEPTH_MAX: usize = 4;
 pub(crate) fn may_contain(spaces: &[Space], file: FileNumber) -> bool {
     let number = DevNumber::from_dev(file.device);
     let mut mounts = spaces.iter().flat_map(|space| &space.mounts.0);
-    let is_overlay = |mount: &Mount| mount.kind == "overlay";
     match mounts.clone().find(|mount| mount.dev == number) {
-        Some(mount) => is_overlay(mount),
-        None => number.major == 0 && mounts.any(is_overlay),
+        Some(mount) => mount.kind == "overlay",
+        None => number.major == 0 && mounts.any(|mount| mount.kind == "overlay"),
     }
 }
 

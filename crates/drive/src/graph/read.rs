@@ -322,10 +322,11 @@ impl Graph {
     /// a holder of the disk excludes those of its partitions.
     pub(super) fn nodes_at(&self, part: &Region) -> Vec<Node> {
         let Container::Device(disk) = part.container else { return Vec::new() };
-        let has_bytes =
-            |number: &&DevNumber| self.regions.get(number).is_some_and(|all| all.overlaps(part));
         let partitions = self.partitions.get(&disk).map_or(&[][..], Vec::as_slice);
-        let nodes = partitions.iter().filter(has_bytes).filter_map(|number| self.nodes.get(number));
+        let nodes = partitions.iter().filter_map(|number| {
+            let region = self.regions.get(number).filter(|region| region.overlaps(part));
+            region.and_then(|_| self.nodes.get(number))
+        });
         let nodes: Vec<Node> = nodes.cloned().collect();
         if nodes.is_empty() { self.nodes.get(&disk).cloned().into_iter().collect() } else { nodes }
     }

@@ -194,12 +194,10 @@ fn throttled(dir: &Path) -> Vec<Limit> {
 }
 
 fn quota(dir: &Path) -> Vec<Limit> {
-    let read_number = |file: &str| read_text(&dir.join(file))?.parse::<f64>().ok();
-    read_number("cpu.cfs_quota_us")
-        .zip(read_number("cpu.cfs_period_us"))
-        .and_then(|(quota, period)| processors(quota, period))
-        .into_iter()
-        .collect()
+    let [quota, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
+        .map(|file| read_text(&dir.join(file))?.parse::<f64>().ok());
+    let limit = quota.zip(period).and_then(|(quota, period)| processors(quota, period));
+    limit.into_iter().collect()
 }
 
 /// A quota of -1 means no limit.

@@ -49,9 +49,8 @@ fn dmi(machine: &Machine, field: &str) -> Option<String> {
 }
 
 fn board(machine: &Machine) -> Option<String> {
-    let dmi_of = |system: &str, board: &str| dmi(machine, system).or_else(|| dmi(machine, board));
-    let maker = dmi_of("sys_vendor", "board_vendor");
-    let model = dmi_of("product_name", "board_name");
+    let [maker, model] = [("sys_vendor", "board_vendor"), ("product_name", "board_name")]
+        .map(|(system, board)| dmi(machine, system).or_else(|| dmi(machine, board)));
     let name = match (maker, model) {
         (Some(maker), Some(model)) if !model.starts_with(&maker) => {
             Some(format!("{maker} {model}"))

@@ -26,12 +26,13 @@ impl Process {
         let status = machine.text("/proc/self/status").unwrap_or_default();
         let field = |name| field(&status, name);
         let effective = field("CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok());
-        let has_capability = |bit| effective.is_some_and(|set| set & bit != 0);
+        let [may_lock, may_administer] =
+            [MAY_LOCK, MAY_ADMINISTER].map(|bit| effective.is_some_and(|set| set & bit != 0));
         Process {
             // Real, effective, saved and file system user.
             root: field("Uid").and_then(|ids| ids.split_whitespace().nth(1)) == Some("0"),
-            may_lock: has_capability(MAY_LOCK),
-            may_administer: has_capability(MAY_ADMINISTER),
+            may_lock,
+            may_administer,
             groups: ["Gid", "Groups"]
                 .into_iter()
                 .filter_map(field)

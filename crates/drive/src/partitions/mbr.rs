@@ -24,8 +24,8 @@ fn records<I: Image + ?Sized>(image: &I, at: u64) -> Option<Vec<Record>> {
     let entries = sector[446..510].chunks_exact(16);
     let sane = entries.clone().all(|entry| entry[0] & 0x7f == 0);
     let records = entries.filter_map(|entry| {
-        let number = |at| u32_at(entry, at).map(u64::from);
-        Some(Record { kind: entry[4], first: number(8)?, sectors: number(12)? })
+        let [first, sectors] = [8, 12].map(|at| u32_at(entry, at).map(u64::from));
+        Some(Record { kind: entry[4], first: first?, sectors: sectors? })
     });
     (sane && sector[510..] == [0x55, 0xaa]).then(|| records.collect())
 }

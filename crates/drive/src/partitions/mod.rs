@@ -129,10 +129,10 @@ pub(crate) fn find<I: Image + ?Sized>(
         return gpt();
     }
     let mbr = mbr::read(image, bytes, u64::from(block_bytes.clamp(512, 65_536)));
-    let protects =
-        |mbr: &PartitionTable| mbr.entries.iter().any(|e| e.kind == PartitionType::Mbr(PROTECTIVE));
     match mbr {
-        Some(mbr) if !protects(&mbr) => Some(mbr),
+        Some(mbr) if mbr.entries.iter().all(|e| e.kind != PartitionType::Mbr(PROTECTIVE)) => {
+            Some(mbr)
+        }
         mbr => gpt().or(mbr),
     }
 }

@@ -28,11 +28,12 @@ pub(crate) fn write(
     signature: u32,
 ) -> io::Result<()> {
     let zeros = vec![0; WIPED as usize];
-    let both_ends = |start: u64, end: u64| [start, end.saturating_sub(WIPED).max(start)];
-    let of_places = places.iter().flat_map(|p| both_ends(p.start, p.start + p.bytes));
-    for at in both_ends(0, bytes).into_iter().chain(of_places) {
-        let length = WIPED.min(bytes - at) as usize;
-        drive.write_all_at(&zeros[..length], at)?;
+    let ranges = places.iter().map(|place| (place.start, place.start + place.bytes));
+    for (start, end) in std::iter::once((0, bytes)).chain(ranges) {
+        for at in [start, end.saturating_sub(WIPED).max(start)] {
+            let length = WIPED.min(bytes - at) as usize;
+            drive.write_all_at(&zeros[..length], at)?;
+        }
     }
     drive.sync_data()?;
     drive.write_all_at(&boot_record(places, sector, signature), 0)?;
@@ -65,7 +66,6 @@ pub fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
     if block[510..512] != [0x55, 0xaa] {
         return None;
     }
-    let is_used = |entry: &[u8]| entry[4] != 0 && u32_at(entry, 12).unwrap_or(0) > 0;
     let mut entries: Vec<(u32, Vec<u8>)> =
         (1..).zip(block[446..510].chunks_exact(16).map(<[u8]>::to_vec)).collect();
     if entries.iter().any(|(_, entry)| entry[4] == PROTECTIVE || entry[0] & 0x7f != 0) {
@@ -78,6 +78,10 @@ pub fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
         place.copy_from_slice(entry);
     }
     (!order.iter().copied().eq(1..=order.len() as u32)).then_some(order)
+}
+
+fn is_used(entry: &[u8]) -> bool {
+    entry[4] != 0 && u32_at(entry, 12).unwrap_or(0) > 0
 }
 
 /// The boot record in a block of the drive, without boot code. The order of `places` is that of the

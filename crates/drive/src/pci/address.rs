@@ -48,10 +48,6 @@ impl FromStr for Address {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Address, ()> {
-        let parse_hex = |text: &str, digits: usize| {
-            let fits = text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
-            fits.then(|| u32::from_str_radix(text, 16).ok()).flatten().ok_or(())
-        };
         let (rest, function) = text.rsplit_once('.').ok_or(())?;
         let (rest, device) = rest.rsplit_once(':').ok_or(())?;
         let (domain, bus) = rest.rsplit_once(':').unwrap_or(("0000", rest));
@@ -68,6 +64,11 @@ impl FromStr for Address {
             function: function as u8,
         })
     }
+}
+
+fn parse_hex(text: &str, digits: usize) -> Result<u32, ()> {
+    let fits = text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
+    fits.then(|| u32::from_str_radix(text, 16).ok()).flatten().ok_or(())
 }
 
 impl fmt::Display for Address {

@@ -91,7 +91,6 @@ fn report_life(
     end: Option<String>,
     extended: Option<&ExtCsd>,
 ) {
-    let parse_code = |text: &str| u8::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok();
     // The sysfs form: `0x01 0x02`.
     let reported = life.and_then(|text| {
         let (a, b) = text.split_once(' ')?;
@@ -105,6 +104,10 @@ fn report_life(
         ..Health::default()
     };
     id.health = std::mem::take(&mut id.health).or(reported);
+}
+
+fn parse_code(text: &str) -> Option<u8> {
+    u8::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
 }
 
 fn report_extended(id: &mut DriveIdentity, extended: &ExtCsd) {

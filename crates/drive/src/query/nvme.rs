@@ -111,20 +111,20 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
     query.detail(FORMATS, formats(namespace));
     let block = u64::from(current.map_or(512, |f| f.block_bytes));
     if namespace.used < namespace.size {
-        let size_of = |blocks: u64| units::decimal(blocks.saturating_mul(block));
-        let allocated = format!("{} of {}", size_of(namespace.used), size_of(namespace.size));
-        query.detail("allocated", allocated);
+        let [used, size] = [namespace.used, namespace.size]
+            .map(|blocks| units::decimal(blocks.saturating_mul(block)));
+        query.detail("allocated", format!("{used} of {size}"));
     }
     if let Some(reads) = namespace.discarded_reads {
         let reads = if reads == 0 { "zeros" } else { "FFh" };
         query.detail("after discard", format!("reads {reads}"));
     }
-    let bytes = |blocks: Option<u32>| blocks.map(|blocks| u64::from(blocks) * block);
     let sizes = [
-        ("write granularity", bytes(namespace.write_blocks)),
-        ("optimal write size", bytes(namespace.optimal_blocks)),
-        ("discard granularity", bytes(namespace.discard_blocks)),
+        ("write granularity", namespace.write_blocks),
+        ("optimal write size", namespace.optimal_blocks),
+        ("discard granularity", namespace.discard_blocks),
     ];
+    let sizes = sizes.map(|(name, blocks)| (name, blocks.map(|blocks| u64::from(blocks) * block)));
     for (name, bytes) in sizes {
         bytes.into_iter().for_each(|bytes| query.detail(name, units::binary(bytes)));
     }

@@ -109,14 +109,12 @@ impl Identify {
 
     /// Whether SMART is supported and enabled (words 82 and 85, bit 0).
     pub fn smart(&self) -> bool {
-        let is_on = |n: usize| self.reported(n).is_some_and(|word| word & 1 != 0);
-        is_on(82) && is_on(85)
+        [82, 85].into_iter().all(|n| self.reported(n).is_some_and(|word| word & 1 != 0))
     }
 
     /// Whether the general purpose logs are supported (word 84 or 87, bit 5).
     pub fn logs(&self) -> bool {
-        let has_logs = |n: usize| self.valid(n).is_some_and(|word| word & 0x20 != 0);
-        has_logs(84) || has_logs(87)
+        [84, 87].into_iter().any(|n| self.valid(n).is_some_and(|word| word & 0x20 != 0))
     }
 
     /// Whether a password is set and the drive locked (word 128, bits 1 and 2).

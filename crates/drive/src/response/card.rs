@@ -123,10 +123,9 @@ impl SdStatus {
             4 => Some("class 10".into()),
             _ => None,
         });
-        let class = |letter: &str, n: u8| (n > 0).then(|| format!("{letter}{n}"));
-        classes.extend(class("U", ssr.get(14)? >> 4));
-        classes.extend(class("V", *ssr.get(15)?));
-        classes.extend(class("A", ssr.get(21)? & 15));
+        let numbers = [("U", ssr.get(14)? >> 4), ("V", *ssr.get(15)?), ("A", ssr.get(21)? & 15)];
+        let numbers = numbers.into_iter().filter(|(_, n)| *n > 0);
+        classes.extend(numbers.map(|(letter, n)| format!("{letter}{n}")));
         // Large units have a separate code next to the video classes.
         let large_units = u16::from_be_bytes(bytes(ssr, 16)?) & 0x3ff;
         let unit = unit_bytes(ssr.get(10)? >> 4);

@@ -81,20 +81,22 @@ pub(crate) fn health(attributes: &[Attribute], model: &str) -> Health {
     // Some manufacturers store minimum and maximum in the upper bytes.
     let low_bits = |id: u8, bits: u32| find(id).map(|a| a.raw & ((1 << bits) - 1));
     let maker = MAKERS.iter().find(|m| m.models.iter().any(|start| model.starts_with(start)));
-    let traffic = |kept: Option<(u8, u64)>| {
-        kept.and_then(|(id, unit)| Some(find(id)?.raw.saturating_mul(unit)))
-    };
+    let [written_bytes, flash_written_bytes] =
+        [maker.and_then(|m| m.written), maker.and_then(|m| m.flash)].map(|attribute| {
+            let (id, unit) = attribute?;
+            Some(find(id)?.raw.saturating_mul(unit))
+        });
     let life_left = maker.and_then(|m| m.life_left).and_then(find).map(|a| f64::from(a.value));
-    let celsius = |id: u8| low_bits(id, 8).filter(|c| (1..=120).contains(c)).map(|c| c as f64);
+    let celsius = [194, 190].map(|id| low_bits(id, 8).filter(|c| (1..=120).contains(c)));
     Health {
         reallocated: low_bits(5, 32),
         power_on_hours: low_bits(9, 32),
         power_cycles: low_bits(12, 32),
         media_errors: low_bits(187, 32),
         link_errors: low_bits(199, 32),
-        temperature_c: celsius(194).or_else(|| celsius(190)),
-        written_bytes: traffic(maker.and_then(|m| m.written)),
-        flash_written_bytes: traffic(maker.and_then(|m| m.flash)),
+        temperature_c: celsius.into_iter().flatten().next().map(|c| c as f64),
+        written_bytes,
+        flash_written_bytes,
         wear_percent: life_left
             .filter(|life_left| *life_left <= 100.0)
             .map(|life_left| 100.0 - life_left),
