@@ -22,9 +22,9 @@ fn day_in(text: &str, zone: TimeZone) -> Result<Range<Timestamp>, StoreError> {
     let start: DateTime = text.parse().map_err(date_error)?;
     let length = if text.contains(['T', 't', ' ']) { 0.days() } else { 1.day() };
     let end = start.checked_add(length).map_err(date_error)?;
-    let moment_of =
-        |time: DateTime| time.to_zoned_datetime(zone.clone()).map(|zoned| zoned.timestamp());
-    Ok(moment_of(start).map_err(date_error)?..moment_of(end).map_err(date_error)?)
+    let [start, end] = [start, end]
+        .map(|time| time.to_zoned_datetime(zone.clone()).map(|zoned| zoned.timestamp()));
+    Ok(start.map_err(date_error)?..end.map_err(date_error)?)
 }
 
 /// A record's `started`, in milliseconds since 1970.

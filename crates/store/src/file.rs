@@ -265,16 +265,10 @@ fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connect = || {
-        let plain = Connection::open_with_flags(uri(path, ""), flags)?;
-        plain.busy_timeout(BUSY_TIMEOUT)?;
-        schema::version(&plain)?;
-        Ok(plain)
-    };
     let connection = if cannot_map(path) {
         Err(error_of(ErrorCode::DiskFull, rusqlite::ffi::SQLITE_FULL))
     } else {
-        connect()
+        connect(path, flags)
     };
     match connection {
         // Without a log, the main file is complete and needs no lock file.
@@ -283,6 +277,13 @@ fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
         }
         opened => opened,
     }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let plain = Connection::open_with_flags(uri(path, ""), flags)?;
+    plain.busy_timeout(BUSY_TIMEOUT)?;
+    schema::version(&plain)?;
+    Ok(plain)
 }
 
 fn log_is_empty(path: &Path) -> bool {

@@ -101,7 +101,8 @@ pub(crate) fn standing(
 
 /// A filter's conditions and their values.
 fn conditions(filter: &Filter) -> (String, Vec<Value>) {
-    let in_ms = |time: Timestamp| Value::from(time.as_millisecond());
+    let [since, until] = [filter.since, filter.until]
+        .map(|time| time.map(|time| Value::from(time.as_millisecond())));
     let drive = filter.drive.as_ref().map(|text| Value::from(text.to_lowercase()));
     let method = filter.method.clone().map(Value::from);
     let title = filter.title.as_ref().map(|text| Value::from(text.to_lowercase()));
@@ -119,8 +120,8 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
         ("run.host = ?", filter.host.clone().map(Value::from)),
         ("instr(lower(run.title), ?)", title),
         ("run.number < ?", filter.before.map(Value::from)),
-        ("run.started_ms >= ?", filter.since.map(in_ms)),
-        ("run.started_ms < ?", filter.until.map(in_ms)),
+        ("run.started_ms >= ?", since),
+        ("run.started_ms < ?", until),
     ];
     let (mut words, mut values) = (vec!["true"], Vec::new());
     for (condition, value) in conditions {

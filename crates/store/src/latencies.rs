@@ -71,8 +71,8 @@ fn histogram(packed: &mut Packed<'_>) -> Result<Histogram, Torn> {
         let edge = Histogram::lower_edge(index).ok_or_else(|| Torn::new("no such bucket"))?;
         buckets.push((edge, packed.number()?));
     }
-    let if_any = |value: u64| (count > 0).then_some(value);
-    Histogram::from_parts(buckets, sum, if_any(min), if_any(max)).map_err(Torn::new)
+    let [min, max] = [min, max].map(|value| (count > 0).then_some(value));
+    Histogram::from_parts(buckets, sum, min, max).map_err(Torn::new)
 }
 
 #[cfg(test)]

@@ -44,24 +44,26 @@ fn is_damaged(directory: &Directory) -> bool {
 /// Writes a new id atomically, unless another process was faster. Replaces a damaged file.
 fn make(directory: &Directory) -> Result<(), StoreError> {
     let id: String = random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
-    let (file, draft) = (OsStr::new(FILE), OsString::from(format!("{FILE}.{id}")));
-    let write = || {
-        let mut draft_file = directory.create_new(&draft)?;
-        draft_file.write_all(format!("{id}\n").as_bytes())?;
-        draft_file.sync_all()?;
-        match directory.link(&draft, file) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && !is_damaged(directory) => Ok(()),
-            // If the file is damaged or the file system has no hard links, the last of two
-            // processes wins.
-            Err(_) => directory.rename(&draft, file),
-            Ok(()) => Ok(()),
-        }
-    };
-    let result =
-        write().map_err(|source| StoreError::Io { path: directory.path().join(FILE), source });
+    let draft = OsString::from(format!("{FILE}.{id}"));
+    let result = write(directory, &draft, &id)
+        .map_err(|source| StoreError::Io { path: directory.path().join(FILE), source });
     // Missing if nothing was written, or if it was renamed.
     let _ = directory.remove(&draft);
     result
+}
+
+fn write(directory: &Directory, draft: &OsStr, id: &str) -> io::Result<()> {
+    let file = OsStr::new(FILE);
+    let mut draft_file = directory.create_new(draft)?;
+    draft_file.write_all(format!("{id}\n").as_bytes())?;
+    draft_file.sync_all()?;
+    match directory.link(draft, file) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && !is_damaged(directory) => Ok(()),
+        // If the file is damaged or the file system has no hard links, the last of two processes
+        // wins.
+        Err(_) => directory.rename(draft, file),
+        Ok(()) => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -201,21 +201,17 @@ fn series(conn: &Connection, number: i64, lost: &mut usize) -> rusqlite::Result<
                WHERE run = ? ORDER BY position, number";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params![number])?;
-    let append = |series: &mut Series, points, data: &[u8]| {
-        unpack_1(series, points, data).map_err(rows::torn)
-    };
-    rows::assembled(&mut rows, append, |error| count(lost, error))
+    rows::assembled(
+        &mut rows,
+        |series, points, data| unpack_1(series, points, data).map_err(rows::torn),
+        |error| count(lost, error),
+    )
 }
 
 /// Appends a piece of version 1: times, then columns of name, unit (each with a u16 length) and
 /// values, all little-endian.
 fn unpack_1(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn> {
     let mut packed = Packed(data);
-    let read_text = |packed: &mut Packed<'_>| -> Result<String, Torn> {
-        let length = packed.take(2)?;
-        let length = u16::from_le_bytes([length[0], length[1]]);
-        String::from_utf8(packed.take(length.into())?.to_vec()).map_err(Torn::new)
-    };
     let bytes = points.checked_mul(8).ok_or_else(|| Torn::new("too many points"))?;
     let times: Vec<u64> =
         packed.take(bytes)?.as_chunks().0.iter().map(|t| u64::from_le_bytes(*t)).collect();
@@ -234,6 +230,12 @@ fn unpack_1(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn>
         series.push(t, &point);
     }
     Ok(())
+}
+
+fn read_text(packed: &mut Packed<'_>) -> Result<String, Torn> {
+    let length = packed.take(2)?;
+    let length = u16::from_le_bytes([length[0], length[1]]);
+    String::from_utf8(packed.take(length.into())?.to_vec()).map_err(Torn::new)
 }
 
 #[cfg(test)]

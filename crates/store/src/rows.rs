@@ -365,11 +365,14 @@ fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
                WHERE run = ? ORDER BY position, number";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([number])?;
-    let append = |series: &mut Series, points, data: &[u8]| {
-        let unpacked = expand(data).and_then(|data| unpack_onto(series, points, &data));
-        unpacked.map_err(|e| torn(e.within(format_args!("'{}'", series.name))))
-    };
-    assembled(&mut rows, append, Err)
+    assembled(
+        &mut rows,
+        |series, points, data| {
+            let unpacked = expand(data).and_then(|data| unpack_onto(series, points, &data));
+            unpacked.map_err(|e| torn(e.within(format_args!("'{}'", series.name))))
+        },
+        Err,
+    )
 }
 
 /// Assembles series from their pieces: rows of position, name, replicate, start, number of points

@@ -172,9 +172,11 @@ impl Store {
     /// Writes the points still waiting after [`Store::append`].
     pub fn flush(&mut self, number: i64) -> Result<(), StoreError> {
         let Some(mut live) = self.begun.remove(&number) else { return Ok(()) };
-        let waits = live.pieces().next().is_some();
-        let put_points = |tx: &Transaction<'_>| put_pieces(tx, number, &live);
-        let result = if waits { self.write(Fsync::Later, put_points) } else { Ok(()) };
+        let result = if live.pieces().next().is_some() {
+            self.write(Fsync::Later, |tx| put_pieces(tx, number, &live))
+        } else {
+            Ok(())
+        };
         if result.is_ok() {
             live.written()
         } else {
@@ -391,13 +393,14 @@ impl Store {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let query = || {
-            let tx = self.conn.unchecked_transaction()?;
-            let result = work(&tx)?;
-            tx.finish()?;
-            Ok(result)
-        };
-        act(self.owner, &self.path, || query().map_err(|e| StoreError::sql(&self.path, e)))
+        act(self.owner, &self.path, || {
+            let result = self.conn.unchecked_transaction().and_then(|tx| {
+                let result = work(&tx)?;
+                tx.finish()?;
+                Ok(result)
+            });
+            result.map_err(|e| StoreError::sql(&self.path, e))
+        })
     }
 
     /// One transaction.
@@ -478,7 +481,6 @@ fn put_all(tx: &Transaction<'_>, number: i64, entry: &Entry, run: &Run) -> rusql
 fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::Result<Entered> {
     let run = document.run();
     let hash = document.hash().map_err(rows::torn)?;
-    let is_in_progress = |run: &Run| !run.complete && run.cut_short.is_none();
     let mut conflict = false;
     for number in find::with_id(tx, &run.id)? {
         // An unreadable copy counts as different content.
@@ -506,6 +508,10 @@ fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::
     let number = rows::insert(tx, None, Provenance::of_import(run), entry)?;
     put_all(tx, number, entry, run)?;
     Ok(Entered { number, news: if conflict { News::Conflict } else { News::New } })
+}
+
+fn is_in_progress(run: &Run) -> bool {
+    !run.complete && run.cut_short.is_none()
 }
 
 #[cfg(test)]
