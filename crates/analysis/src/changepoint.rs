@@ -217,12 +217,11 @@ fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
 /// The most likely boundary between two pieces, with the range of those nearly as likely.
 fn place(costs: &Costs, b: &[usize], noise: f64) -> Change {
     let cost = |at| costs.cost(b[0], at) + costs.cost(at, b[2]);
-    let places = || b[0] + 1..b[2];
-    let best = places().min_by(|x, y| cost(*x).total_cmp(&cost(*y))).unwrap_or(b[1]);
-    let likely = |x: &usize| cost(*x) - cost(best) <= LIKELIHOOD_95 * noise * noise;
-    let low = places().find(likely).unwrap_or(best);
-    let high = places().rev().find(likely).unwrap_or(best);
-    Change { at: best, low, high }
+    let places = b[0] + 1..b[2];
+    let best = places.clone().min_by(|x, y| cost(*x).total_cmp(&cost(*y))).unwrap_or(b[1]);
+    let mut likely = places.filter(|x| cost(*x) - cost(best) <= LIKELIHOOD_95 * noise * noise);
+    let low = likely.next().unwrap_or(best);
+    Change { at: best, low, high: likely.next_back().unwrap_or(low) }
 }
 
 #[cfg(test)]

@@ -76,9 +76,10 @@ pub fn drift(rates: &[f64]) -> Option<(f64, f64)> {
         return None;
     }
     let (early, late) = rates.split_at(rates.len() / 2);
-    let all_above = |a: &[f64], b: &[f64]| a.iter().all(|a| b.iter().all(|b| a > b));
     let in_order = rates.is_sorted() || rates.iter().rev().is_sorted();
-    let is_apart = all_above(early, late) || all_above(late, early);
+    let is_apart = [(early, late), (late, early)]
+        .into_iter()
+        .any(|(a, b)| a.iter().all(|a| b.iter().all(|b| a > b)));
     let (early, late) = (mean(early), mean(late));
     let is_large = (late / early - 1.0).abs() >= DRIFT_MIN;
     (is_apart && is_large && (rates.len() > 5 || in_order)).then_some((early, late))

@@ -66,8 +66,9 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
     let values: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
     let distances: Vec<f64> = values.iter().map(|value| value.abs()).collect();
     let clip = (CLIPPED * quantile(&distances, 0.5)).max(least);
-    let clipped = |s: &Stream| s.values.iter().map(|value| value.clamp(-clip, clip)).collect();
-    let lag = lag(&streams.iter().map(clipped).collect::<Vec<_>>(), longest)?;
+    let clipped =
+        streams.iter().map(|s| s.values.iter().map(|value| value.clamp(-clip, clip)).collect());
+    let lag = lag(&clipped.collect::<Vec<_>>(), longest)?;
     let divisors = (PERIOD_MIN..=lag).filter(|shorter| lag.is_multiple_of(*shorter));
     for lag in divisors {
         let Some(high) = high_values(&streams, lag, clip) else { continue };
@@ -90,23 +91,23 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
 
 /// Distance of each value from the median of those around it.
 fn above_level(values: &[f64]) -> Vec<f64> {
-    let window = |i: usize| {
+    let distances = values.iter().enumerate().map(|(i, value)| {
         let first = i.saturating_sub(LEVEL / 2).min(values.len().saturating_sub(LEVEL));
-        &values[first..values.len().min(first + LEVEL)]
-    };
-    values.iter().enumerate().map(|(i, value)| value - quantile(window(i), 0.5)).collect()
+        value - quantile(&values[first..values.len().min(first + LEVEL)], 0.5)
+    });
+    distances.collect()
 }
 
 /// The values at the position within a period where their sum is highest; `None` if that position
 /// differs between streams.
 fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
-    let highest = |s: &Stream| {
+    let mut highest = streams.iter().map(|s| {
         let mut sums = vec![0.0; lag];
         s.values.iter().zip(s.first..).for_each(|(v, at)| sums[at % lag] += v.min(clip));
         (0..lag).max_by(|a, b| sums[*a].total_cmp(&sums[*b]))
-    };
-    let place = highest(streams.first()?)?;
-    if streams.iter().any(|stream| highest(stream) != Some(place)) {
+    });
+    let place = highest.next()??;
+    if highest.any(|other| other != Some(place)) {
         return None;
     }
     let values = streams.iter().flat_map(|s| s.values.iter().zip(s.first..));

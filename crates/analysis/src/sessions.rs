@@ -84,11 +84,10 @@ impl Group {
         let logs: Vec<f64> = sessions.iter().map(|s| s.log).collect();
         let spread = Spread::new(&logs)?;
         let n = spread.n;
-        let mean = |of: fn(&LogQuantity) -> f64| sessions.iter().map(of).sum::<f64>() / n as f64;
         Some(Group {
             mean: spread.mean,
-            half_range: mean(|s| s.half_range),
-            within: mean(|s| s.within),
+            half_range: sessions.iter().map(|s| s.half_range).sum::<f64>() / n as f64,
+            within: sessions.iter().map(|s| s.within).sum::<f64>() / n as f64,
             squares: spread.deviation.powi(2) * (n - 1) as f64,
             n,
         })
@@ -196,9 +195,9 @@ fn between(sides: &[&Group; 2], repeats: &[Vec<LogQuantity>], prior: f64) -> Bet
     let prior_freedom = if has_enough_runs { 0.0 } else { PRIOR_FREEDOM };
     let mean_within = (sides[0].within + sides[1].within) / 2.0;
     let repeat_groups: Vec<Group> = repeats.iter().filter_map(|group| Group::new(group)).collect();
-    let groups = || sides.iter().copied().chain(&repeat_groups);
-    let squares: f64 = groups().map(|group| group.squares).sum();
-    let freedom = groups().map(|group| (group.n - 1) as f64).sum::<f64>() + prior_freedom;
+    let groups = sides.iter().copied().chain(&repeat_groups);
+    let squares: f64 = groups.clone().map(|group| group.squares).sum();
+    let freedom = groups.map(|group| (group.n - 1) as f64).sum::<f64>() + prior_freedom;
     let variance = (prior_freedom * (prior.powi(2) + mean_within) + squares) / freedom;
     Between { deviation: variance.sqrt(), freedom }
 }
@@ -246,11 +245,10 @@ pub fn outlook(runs: &[LogQuantity], prior: f64, ceiling: Option<f64>) -> Option
     let variance = (prior_freedom * (prior.powi(2) + group.within) + group.squares) / freedom;
     let t = (t_quantile(0.975, freedom) * variance.sqrt()).max(HALF_MIN);
     let share = 1.0 / group.n as f64;
-    let interval = |half: f64| {
+    let [next, mean] = [t * (1.0 + share).sqrt(), t * share.sqrt()].map(|half| {
         [group.mean - half, group.mean + half]
             .map(|end| libm::exp(end).min(ceiling.unwrap_or(f64::MAX)))
-    };
-    let (next, mean) = (interval(t * (1.0 + share).sqrt()), interval(t * share.sqrt()));
+    });
     Some(Outlook { next, mean, runs: group.n as u32 })
 }
 
