@@ -195,13 +195,13 @@ impl Borrowed {
         blocks: &[usize],
         moved: &mut dyn FnMut(u64),
     ) -> io::Result<Vec<usize>> {
-        let good = || blocks.iter().copied().filter(|index| self.is_good(*index));
-        for index in good() {
+        let good = blocks.iter().copied().filter(|index| self.is_good(*index));
+        for index in good.clone() {
             drive.write_all(offset(self.region, index), self.block(index))?;
             moved(self.block(index).len() as u64);
         }
         drive.sync()?;
-        let verified = self.compare_blocks(drive, good(), Rereads::UntilCertain, moved)?;
+        let verified = self.compare_blocks(drive, good, Rereads::UntilCertain, moved)?;
         match verified.to_restore().len() {
             0 => Ok(verified.unsteady),
             n => Err(io::Error::other(format!("blocks that read back differently: {n}"))),

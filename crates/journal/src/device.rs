@@ -48,8 +48,8 @@ impl Storage for BlockStorage<'_> {
     fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         if let Some(direct) = &self.direct {
             let read = read_direct(direct, offset, buffer);
-            let is_refused = |e: &io::Error| e.raw_os_error() == Some(Errno::INVAL.raw_os_error());
-            if !read.as_ref().is_err_and(is_refused) {
+            let errno = read.as_ref().err().and_then(io::Error::raw_os_error);
+            if errno != Some(Errno::INVAL.raw_os_error()) {
                 return read;
             }
         }

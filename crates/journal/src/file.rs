@@ -95,8 +95,9 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
     let damaged = |what: String| JournalError::Damaged { path: path.to_path_buf(), what };
     let mut head = [0; 24];
     file.read_exact(&mut head).map_err(|e| damaged(e.to_string()))?;
-    let number = |at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes);
-    let (Ok(length), Ok(checksum)) = (number(8), number(16)) else {
+    let [Ok(length), Ok(checksum)] =
+        [8, 16].map(|at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes))
+    else {
         return Err(damaged("it is too short".into()));
     };
     if &head[..8] != MAGIC || length > HEADER_MAX {

@@ -33,13 +33,14 @@ pub(crate) fn left_in(dirs: &[PathBuf], owner: Owner, accounts: &[Account]) -> V
         let Ok(entries) = fs::read_dir(dir) else { continue };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort_unstable();
-        let home_of = |uid: u32| accounts.iter().find(|account| account.uid == uid)?.state();
         journals.extend(paths.iter().filter_map(|file| {
             let (path, drive, uid) = read(file)?;
             let is_ours = owner.trusts(uid);
             let uid = if is_ours { fs::metadata(dir).ok()?.uid() } else { uid };
             let uid = (!owner.trusts(uid)).then_some(uid);
-            let is_default = uid.and_then(home_of).is_some_and(|state| place(&state) == *dir);
+            let account = accounts.iter().find(|account| Some(account.uid) == uid);
+            let state = account.and_then(|account| account.state());
+            let is_default = state.is_some_and(|state| place(&state) == *dir);
             let dir = (!is_default).then(|| dir.clone());
             Some(ElsewhereLeft { path, drive, uid, is_ours, dir })
         }));
