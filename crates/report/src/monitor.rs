@@ -91,17 +91,12 @@ pub fn prom<'r>(runs: impl IntoIterator<Item = (&'r Run, Option<i64>)>) -> Strin
         }
         for metric in &run.metrics {
             let (family, factor, meaning) = gauge(metric.unit);
-            let with_name =
-                |suffix: &str, value: Option<f64>, add: &mut dyn FnMut(&str, String, f64)| {
-                    let Some(value) = value.filter(|value| value.is_finite()) else { return };
-                    let labels = braces(run_labels().chain([("metric", metric.name.as_str())]));
-                    add(&format!("{family}{suffix}"), labels, value * factor);
-                };
-            let mut add_sample =
-                |name: &str, labels: String, value: f64| add(name, meaning, labels, value);
-            with_name("", metric.value, &mut add_sample);
-            with_name("_low", metric.low, &mut add_sample);
-            with_name("_high", metric.high, &mut add_sample);
+            let values = [("", metric.value), ("_low", metric.low), ("_high", metric.high)];
+            for (suffix, value) in values {
+                let Some(value) = value.filter(|value| value.is_finite()) else { continue };
+                let labels = braces(run_labels().chain([("metric", metric.name.as_str())]));
+                add(&format!("{family}{suffix}"), meaning, labels, value * factor);
+            }
         }
     }
     let mut text = String::new();
@@ -118,11 +113,6 @@ pub fn prom<'r>(runs: impl IntoIterator<Item = (&'r Run, Option<i64>)>) -> Strin
 /// The metrics of a run as lines of InfluxDB's protocol, with the time of its start in nanoseconds;
 /// without one, the server sets the time of arrival.
 pub fn influx(run: &Run, started_ms: Option<i64>) -> String {
-    let escape = |text: &str| {
-        let text = emit::plain(text).replace(['\n', '\r'], " ");
-        let text = text.replace('\\', "/");
-        text.replace(',', "\\,").replace('=', "\\=").replace(' ', "\\ ")
-    };
     let time = started_ms.map_or(String::new(), |ms| format!(" {ms}000000"));
     let mut text = String::new();
     for metric in &run.metrics {
@@ -145,6 +135,12 @@ pub fn influx(run: &Run, started_ms: Option<i64>) -> String {
         let _ = writeln!(text, " {},n={n}i{time}", fields.join(","));
     }
     text
+}
+
+fn escape(text: &str) -> String {
+    let text = emit::plain(text).replace(['\n', '\r'], " ");
+    let text = text.replace('\\', "/");
+    text.replace(',', "\\,").replace('=', "\\=").replace(' ', "\\ ")
 }
 
 #[cfg(test)]

@@ -29,11 +29,6 @@ pub fn parquet<'r>(runs: impl IntoIterator<Item = (&'r Run, Option<i64>)>) -> Ve
     let number = |of: &dyn Fn(&Metric) -> Option<f64>| {
         rows.iter().map(|(_, _, metric)| of(metric)).collect::<Vec<_>>()
     };
-    let tags = |run: &Run| {
-        let tags = run.tags().map(|(name, value)| format!("{name}={value}"));
-        Some(tags.collect::<Vec<_>>().join(" ")).filter(|tags| !tags.is_empty())
-    };
-    let drive = |run: &Run| run.target.drive.clone();
     let columns = [
         Column::Text("run", text(&|run, _| Some(run.id.clone()))),
         Column::Integer("started_ms", rows.iter().map(|(_, ms, _)| *ms).collect()),
@@ -42,8 +37,8 @@ pub fn parquet<'r>(runs: impl IntoIterator<Item = (&'r Run, Option<i64>)>) -> Ve
         Column::Text("tags", text(&|run, _| tags(run))),
         Column::Text("method", text(&|run, _| Some(run.method.clone()))),
         Column::Text("target", text(&|run, _| Some(run.target.spec.clone()))),
-        Column::Text("model", text(&|run, _| drive(run)?.model)),
-        Column::Text("firmware", text(&|run, _| drive(run)?.firmware)),
+        Column::Text("model", text(&|run, _| run.target.drive.as_ref()?.model.clone())),
+        Column::Text("firmware", text(&|run, _| run.target.drive.as_ref()?.firmware.clone())),
         Column::Text("metric", text(&|_, metric| Some(metric.name.clone()))),
         Column::Text("unit", text(&|_, metric| Some(metric.unit.name().into()))),
         Column::Double("value", number(&|metric| metric.value)),
@@ -52,6 +47,11 @@ pub fn parquet<'r>(runs: impl IntoIterator<Item = (&'r Run, Option<i64>)>) -> Ve
         Column::Integer("n", rows.iter().map(|(.., metric)| Some(metric.n.into())).collect()),
     ];
     file(&columns, rows.len())
+}
+
+fn tags(run: &Run) -> Option<String> {
+    let tags = run.tags().map(|(name, value)| format!("{name}={value}"));
+    Some(tags.collect::<Vec<_>>().join(" ")).filter(|tags| !tags.is_empty())
 }
 
 /// Types of the format: `Type` of parquet.thrift.

@@ -39,14 +39,15 @@ impl Times {
         let times: Vec<_> =
             times.into_iter().filter_map(|m| Some((Time::from_metric(m)?, m.value))).collect();
         let statistics = distinct(times.iter().map(|(time, _)| time.statistic));
-        let value = |row: &str, statistic: Statistic| {
-            let time = times.iter().find(|(t, _)| t.row == row && t.statistic == statistic);
-            time.and_then(|(_, value)| *value)
-        };
-        let rows = distinct(times.iter().map(|(time, _)| time.row.as_str()))
-            .into_iter()
-            .map(|row| (row.replace('.', " "), statistics.iter().map(|s| value(row, *s)).collect()))
-            .collect();
+        let rows = distinct(times.iter().map(|(time, _)| time.row.as_str())).into_iter();
+        let rows = rows.map(|row| {
+            let values = statistics.iter().map(|statistic| {
+                let mut cells = times.iter();
+                cells.find(|(t, _)| t.row == row && t.statistic == *statistic)?.1
+            });
+            (row.replace('.', " "), values.collect())
+        });
+        let rows = rows.collect();
         (
             Times { rows, statistics: statistics.into_iter().map(Statistic::name).collect() },
             remaining,

@@ -128,13 +128,12 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
 fn rows(extents: impl Iterator<Item = [f64; 2]>) -> Vec<usize> {
     let (mut rows, mut extents_placed): (Vec<usize>, Vec<[f64; 2]>) = Default::default();
     for [left, right] in extents {
-        let is_free = |row: &usize| {
+        let row = (0..).find(|row| {
             let mut neighbours =
                 rows.iter().zip(&extents_placed).filter(|(other, _)| *other == row);
             neighbours.all(|(_, [from, to])| right <= *from || left >= *to)
-        };
-        let row = (0..).find(is_free).unwrap_or(0);
-        rows.push(row);
+        });
+        rows.push(row.unwrap_or(0));
         extents_placed.push([left, right]);
     }
     rows

@@ -98,15 +98,14 @@ impl Canvas {
         text: &str,
     ) {
         let places: Vec<_> = places.into_iter().collect();
-        let is_free = |([x, y], anchor): &([f64; 2], Anchor)| {
+        let free = places.iter().find(|([x, y], anchor)| {
             let [left, right] = extent(self.width, "label", *x, *anchor, text);
             let (top, bottom) = (y - TEXT / 2.0, y + TEXT / 2.0);
             self.texts.iter().all(|[from, to, upper, lower]| {
                 right <= *from || left >= *to || bottom <= *upper || top >= *lower
             })
-        };
-        let free = places.iter().find(|place| is_free(place)).or(places.first()).copied();
-        if let Some((point, anchor)) = free {
+        });
+        if let Some((point, anchor)) = free.or(places.first()).copied() {
             self.text("label", point, anchor, text);
         }
     }

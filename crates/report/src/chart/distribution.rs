@@ -46,14 +46,9 @@ impl Distribution {
     /// `None` without a value.
     pub fn quantiles(&self) -> Option<Quantiles> {
         let last = self.values.len().checked_sub(1)?;
-        let value = |share: f64| self.values[(share * last as f64).round() as usize];
-        Some(Quantiles {
-            least: value(0.0),
-            tenth: value(0.1),
-            median: value(0.5),
-            ninetieth: value(0.9),
-            most: value(1.0),
-        })
+        let [least, tenth, median, ninetieth, most] = [0.0, 0.1, 0.5, 0.9, 1.0]
+            .map(|share: f64| self.values[(share * last as f64).round() as usize]);
+        Some(Quantiles { least, tenth, median, ninetieth, most })
     }
 
     /// The histogram; `None` for values that are all the same in print.

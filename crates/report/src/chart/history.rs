@@ -86,10 +86,9 @@ impl History {
         let margin = (MARGIN * (end - start)).max(STEPS[0]);
         let x = Scale::between(start - margin, end + margin);
         let classes = Classes::new(self.lines.iter().map(|line| line.name.as_str()));
-        let class = |(index, line): (usize, &HistoryLine)| classes.class(&line.name, index);
-        let names = self.lines.iter().map(|line| line.name.clone());
-        let key: Vec<(String, String)> =
-            self.lines.iter().enumerate().map(class).zip(names).collect();
+        let key = self.lines.iter().enumerate();
+        let key = key.map(|(index, line)| (classes.class(&line.name, index), line.name.clone()));
+        let key: Vec<(String, String)> = key.collect();
         let words = self.lines.iter().map(|line| in_words(self.unit, line)).collect();
         let drawing = Drawn::new(key.clone(), words, |narrow| {
             self.form(&key, Plane::new(&self.chart(), x, y, narrow))

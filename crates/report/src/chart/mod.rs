@@ -147,8 +147,9 @@ fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<ChartValue> {
     if unit != Unit::Nanoseconds || metric.unit != Unit::BytesPerSecond {
         return Some(ChartValue { value, low, high });
     }
-    let time = |rate: f64| (rate > 0.0 && bytes > 0.0).then(|| bytes * 1e9 / rate);
-    Some(ChartValue { value: time(value)?, low: high.and_then(time), high: low.and_then(time) })
+    let [value, low, high] = [Some(value), high, low]
+        .map(|rate| rate.filter(|rate| *rate > 0.0 && bytes > 0.0).map(|rate| bytes * 1e9 / rate));
+    Some(ChartValue { value: value?, low, high })
 }
 
 /// The display name of a source.

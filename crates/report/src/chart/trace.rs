@@ -88,10 +88,9 @@ fn columns(chart: &Chart, series: &[&Series]) -> Vec<String> {
 
 fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<TracePoint> {
     let is_time = matches!(chart.x, Axis::Time | Axis::OwnTime);
-    let own_starts = || series.iter().map(|series| series.start_ns).min();
     let series_shown = run.series.iter().filter(|series| chart.sources.contains(&series.name));
     let origin = match chart.x {
-        Axis::OwnTime => own_starts(),
+        Axis::OwnTime => series.iter().map(|series| series.start_ns).min(),
         _ => series_shown.map(|series| series.start_ns).min(),
     };
     let origin = origin.unwrap_or(0);

@@ -32,7 +32,7 @@ pub struct Curve {
 pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
     let series = runs.iter().flat_map(|(_, run)| &run.series);
     let names = distinct(series.map(|series| series.name.as_str()));
-    let curves = |name: &str| -> Vec<Curve> {
+    let candidates = names.into_iter().map(|name| {
         let curves = runs.iter().filter_map(|(letter, run)| {
             let series = run.series.iter().find(|series| series.name == name)?;
             let points = points(series)?;
@@ -40,9 +40,8 @@ pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
             let fills = points.last().is_some_and(|point| point[0] >= bytes_min);
             fills.then(|| Curve { letter: *letter, workload: name.into(), points })
         });
-        curves.collect()
-    };
-    let candidates = names.into_iter().map(|name| (name.ends_with(FRESH), curves(name)));
+        (name.ends_with(FRESH), curves.collect::<Vec<Curve>>())
+    });
     let candidates = candidates.filter(|(_, curves)| curves.len() > 1);
     let longest = candidates.max_by(|(fresh_a, a), (fresh_b, b)| {
         let [bytes_a, bytes_b] =

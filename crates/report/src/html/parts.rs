@@ -34,12 +34,12 @@ pub(super) fn limits(run: &Run) -> Markup {
     let Some(answer) = run.answer.as_ref().filter(|answer| !answer.limits.is_empty()) else {
         return markup! {};
     };
-    let tile = |metric: &str| answer.tiles.iter().find(|tile| tile.metric == metric);
     markup! {
         section {
             h2 { "Limits" }
             @for limit in &answer.limits {
-                @let name = tile(&limit.metric).map_or("This run", |tile| tile.label.as_str());
+                @let tile = answer.tiles.iter().find(|tile| tile.metric == limit.metric);
+                @let name = tile.map_or("This run", |tile| tile.label.as_str());
                 article.finding {
                     @match facts::limiting(run, limit) {
                         Some(verdict) => {
@@ -180,12 +180,13 @@ fn identity(drive: &DriveIdentity) -> Vec<Fact> {
 }
 
 fn form(drive: &DriveIdentity) -> Vec<Fact> {
-    let bytes = |b: Option<u32>| b.map(|b| binary(u64::from(b)));
+    let [logical, physical] = [drive.logical_block_bytes, drive.physical_block_bytes]
+        .map(|bytes| bytes.map(|bytes| binary(u64::from(bytes))));
     let discard = drive.discard_max_bytes.map(|b| if b == 0 { "none".into() } else { binary(b) });
     vec![
         ("Capacity", drive.bytes.map(|b| format!("{} ({b} bytes)", decimal(b)))),
-        ("Logical block", bytes(drive.logical_block_bytes)),
-        ("Physical block (declared)", bytes(drive.physical_block_bytes)),
+        ("Logical block", logical),
+        ("Physical block (declared)", physical),
         ("Supported block sizes", formats(drive)),
         ("Spinning", yes_no(drive.rotational)),
         ("Read-only", yes_no(drive.read_only)),

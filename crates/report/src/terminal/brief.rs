@@ -205,8 +205,10 @@ fn in_bytes(row: &GridRow<'_>, sides: &[OpKind], wide: bool, unmeasured: &str) -
     let mut line = vec![TableCell::dim("")];
     for side in sides {
         let rate = row.side(*side).rate.map(|metric| row.bytes_per_s(metric));
-        let show = |rate: f64| quantity::show(Unit::BytesPerSecond, rate);
-        let text = rate.map(|rate| rate.map_or_else(|| unmeasured.to_string(), show));
+        let text = rate.map(|rate| match rate {
+            Some(rate) => quantity::show(Unit::BytesPerSecond, rate),
+            None => unmeasured.to_string(),
+        });
         line.push(TableCell::dim(text.unwrap_or_default()));
         line.extend(wide.then(|| TableCell::dim("")));
     }
@@ -354,8 +356,9 @@ pub(super) fn normal(page: &mut Page, answer: &Answer) {
 
 /// `the link, 97% of 7100 MB/s`, if the link is the limit.
 fn link(verdict: &Verdict) -> Option<String> {
-    let value = |name: &str| verdict.evidence.iter().find(|e| e.name == name).map(|e| e.value);
-    let (rate, ceiling) = (value("throughput")?, value("ceiling of the link")?);
+    let [rate, ceiling] = ["throughput", "ceiling of the link"]
+        .map(|name| verdict.evidence.iter().find(|e| e.name == name).map(|e| e.value));
+    let (rate, ceiling) = rate.zip(ceiling)?;
     let is_link = verdict.kind == VerdictKind::Link && ceiling > 0.0;
     let bound = quantity::show(Unit::BytesPerSecond, ceiling);
     is_link.then(|| format!("the link, {:.0}% of {bound}", 100.0 * rate / ceiling))
