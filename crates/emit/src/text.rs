@@ -15,7 +15,8 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 /// others occur only inside strings, where an escape is equivalent.
 pub fn json(text: &str) -> Cow<'_, str> {
     let unescaped = |c: char| c == '\n' || !controls_display(c);
-    if text.chars().all(unescaped) {
+    let is_printable = |byte: u8| matches!(byte, b'\n' | b' '..=b'~');
+    if text.bytes().all(is_printable) || text.chars().all(unescaped) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);

@@ -8,13 +8,15 @@
 //!
 //! The text is rewritten during parsing, without a tree, so memory is bounded by the text.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+use std::ops::Range;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// JavaScript writes an exponent from this power of ten on, and below a millionth.
-const PLAIN_MAX: i32 = 21;
+/// JavaScript writes an exponent from this value on, and below a millionth.
+const PLAIN_MAX: f64 = 1e21;
+const PLAIN_MIN: f64 = 1e-6;
 
 /// Returns the canonical form of a JSON text.
 pub(crate) fn canonical(json: &str) -> serde_json::Result<String> {
@@ -35,45 +37,81 @@ pub(crate) fn put_member(out: &mut String, name: &str, value: &str) -> serde_jso
     if !out.ends_with('{') {
         out.push(',');
     }
-    out.push_str(&serde_json::to_string(name)?);
+    put_text(out, name)?;
     out.push(':');
     out.push_str(value);
     Ok(())
 }
 
-/// A finite double in JavaScript's form (ECMA-262, Number::toString): the fewest digits that read
+/// Adds a string.
+fn put_text(out: &mut String, text: &str) -> serde_json::Result<()> {
+    if text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        out.push_str(&serde_json::to_string(text)?);
+    } else {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    }
+    Ok(())
+}
+
+/// Adds a finite double in JavaScript's form (ECMA-262, Number::toString): the fewest digits that read
 /// back as the same value. serde_json's form is not used, because it has changed between releases.
-fn double(value: f64) -> String {
-    let scientific = format!("{:e}", value.abs());
+fn put_double(out: &mut String, value: f64) -> fmt::Result {
+    if value == 0.0 {
+        out.push('0');
+        return Ok(());
+    }
+    if (PLAIN_MIN..PLAIN_MAX).contains(&value.abs()) {
+        return write!(out, "{value}");
+    }
+    let scientific = format!("{value:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits = digits.replace('.', "");
-    // The decimal point is after this many digits.
-    let point = exponent.parse::<i32>().unwrap_or(0) + 1;
-    let sign = if value < 0.0 { "-" } else { "" };
-    let zeros = |n: i32| "0".repeat(n.max(0) as usize);
-    let count = digits.len() as i32;
-    if (count..=PLAIN_MAX).contains(&point) {
-        return format!("{sign}{digits}{}", zeros(point - count));
-    }
-    if (1..=PLAIN_MAX).contains(&point) {
-        let (whole, part) = digits.split_at(point as usize);
-        return format!("{sign}{whole}.{part}");
-    }
-    if (-5..=0).contains(&point) {
-        return format!("{sign}0.{}{digits}", zeros(-point));
-    }
-    let (first, rest) = digits.split_at(1);
-    let dot = if rest.is_empty() { "" } else { "." };
-    format!("{sign}{first}{dot}{rest}e{:+}", point - 1)
+    let sign = if exponent.starts_with('-') { "" } else { "+" };
+    write!(out, "{digits}e{sign}{exponent}")
 }
 
 /// Appends the canonical form of the next value.
 struct Canonical<'a>(&'a mut String);
 
-impl Canonical<'_> {
-    fn put<E>(self, text: &impl ToString) -> Result<(), E> {
-        self.0.push_str(&text.to_string());
-        Ok(())
+/// The name of a member.
+struct Name<'de>(Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name<'de>, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(text.to_string())))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// Sorts the members of an object by name. Each has the place of its text after `start`; of members with
+/// one name, the last counts, and one without a text is omitted.
+fn sort_members(out: &mut String, start: usize, mut members: Vec<(Cow<'_, str>, Range<usize>)>) {
+    members.sort_by(|a, b| a.0.cmp(&b.0));
+    let texts = out.split_off(start);
+    for (index, (name, place)) in members.iter().enumerate() {
+        let is_last = members.get(index + 1).is_none_or(|(next, _)| next != name);
+        if is_last && !place.is_empty() {
+            if out.len() > start {
+                out.push(',');
+            }
+            out.push_str(&texts[place.clone()]);
+        }
     }
 }
 
@@ -93,27 +131,28 @@ impl<'de> Visitor<'de> for Canonical<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
-        self.put(&"null")
+        self.0.push_str("null");
+        Ok(())
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        self.put(&value)
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        write!(self.0, "{value}").map_err(E::custom)
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
-        self.put(&value)
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        write!(self.0, "{value}").map_err(E::custom)
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
-        self.put(&value)
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        write!(self.0, "{value}").map_err(E::custom)
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
-        self.put(&double(value))
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+        put_double(self.0, value).map_err(E::custom)
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
-        self.put(&serde_json::to_string(value).map_err(E::custom)?)
+        put_text(self.0, value).map_err(E::custom)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
@@ -135,16 +174,21 @@ impl<'de> Visitor<'de> for Canonical<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut members = BTreeMap::new();
-        while let Some(name) = map.next_key::<String>()? {
-            let mut value = String::new();
-            map.next_value_seed(Canonical(&mut value))?;
-            members.insert(name, value);
-        }
         self.0.push('{');
-        for (name, value) in members.iter().filter(|(_, value)| !says_nothing(value)) {
-            put_member(self.0, name, value).map_err(A::Error::custom)?;
+        let start = self.0.len();
+        let mut members = Vec::new();
+        while let Some(Name(name)) = map.next_key()? {
+            let begin = self.0.len();
+            put_text(self.0, &name).map_err(A::Error::custom)?;
+            self.0.push(':');
+            let value = self.0.len();
+            map.next_value_seed(Canonical(self.0))?;
+            if says_nothing(&self.0[value..]) {
+                self.0.truncate(begin);
+            }
+            members.push((name, begin - start..self.0.len() - start));
         }
+        sort_members(self.0, start, members);
         self.0.push('}');
         Ok(())
     }
@@ -172,6 +216,8 @@ mod tests {
             canonical_text(r#"{"x":null,"y":[],"z":{"w":null},"a":[null,[],{}]}"#),
             r#"{"a":[null,[],{}]}"#
         );
+        assert_eq!(canonical_text(r#"{"b":1,"a":2,"b":3,"c":4,"c":null}"#), r#"{"a":2,"b":3}"#);
+        assert_eq!(canonical_text(r#"{"\u0062":1,"a\"":2,"a":3}"#), r#"{"a":3,"a\"":2,"b":1}"#);
     }
 
     #[test]
@@ -194,7 +240,9 @@ mod tests {
             (0x41b3_de43_5555_5554, "333333333.33333325"),
             (0xbecb_f647_612f_3696, "-0.0000033333333333333333"),
         ] {
-            assert_eq!(double(f64::from_bits(bits)), text);
+            let mut written = String::new();
+            put_double(&mut written, f64::from_bits(bits)).expect("in memory");
+            assert_eq!(written, text);
         }
     }
 

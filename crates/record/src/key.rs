@@ -63,16 +63,20 @@ impl CellKey {
     }
 
     fn parse(text: &str) -> Option<CellKey> {
-        let mut words: Vec<&str> = text.split('-').collect();
-        let depth = words.pop()?.strip_prefix('q')?.parse().ok()?;
-        let block_bytes = units::parse_bytes(words.pop()?).ok()?;
-        let mut words = words.into_iter();
-        let first = words.next()?;
+        let (rest, depth) = text.rsplit_once('-')?;
+        let depth = depth.strip_prefix('q')?.parse().ok()?;
+        let (rest, size) = rest.rsplit_once('-')?;
+        let block_bytes = units::parse_bytes(size).ok()?;
+        let mut all_words = rest.split('-');
+        let first = all_words.next()?;
         let order = Order::ALL.into_iter().find(|order| order.name() == first)?;
-        let (ops, rest): (Vec<&str>, Vec<&str>) =
-            words.partition(|word| [OpKind::Read, OpKind::Write].iter().any(|k| k.name() == *word));
-        let op = ops.first().and_then(|word| op_of(word));
-        let words = rest.into_iter().map(String::from).collect();
+        let (mut op, mut words) = (None, Vec::new());
+        for word in all_words {
+            match [OpKind::Read, OpKind::Write].into_iter().find(|kind| kind.name() == word) {
+                Some(kind) => op = op.or(Some(kind)),
+                None => words.push(word.to_string()),
+            }
+        }
         Some(CellKey { order, op, words, block_bytes, depth })
     }
 }
@@ -153,11 +157,17 @@ impl MetricKey {
         let (rest, op) = last_of(rest, &OpKind::ALL, |k| k.name());
         let subject =
             CellKey::parse(rest).map_or_else(|| Subject::Named(rest.into()), Subject::Cell);
-        let mut key = MetricKey { subject, op, clock, statistic, spelling: None };
-        if key.to_string() != text {
-            key.spelling = Some(text.to_string());
-        }
-        key
+        let is_usual = match &subject {
+            Subject::Cell(cell) => prints_as(cell, rest),
+            Subject::Named(_) => true,
+        };
+        let spelling = (!is_usual).then(|| text.to_string());
+        MetricKey { subject, op, clock, statistic, spelling }
+    }
+
+    /// The figure that a key names.
+    pub fn statistic_of(text: &str) -> Option<Statistic> {
+        last_of(text, Statistic::ALL, |s| s.name()).1
     }
 
     /// The main figure of a subject named by these words: `align-512`, `speed-read-4KiB`.
@@ -348,21 +358,33 @@ fn last_of<'t, T: Copy>(
     all: &[T],
     name: impl Fn(T) -> &'static str,
 ) -> (&'t str, Option<T>) {
+    let last = text.as_bytes().last();
     let before = |word: T| {
-        let rest = text.strip_suffix(name(word))?;
+        // A key is compared with a hundred words, few of which end as it does.
+        let name = name(word);
+        let rest = (last == name.as_bytes().last()).then(|| text.strip_suffix(name))??;
         if rest.is_empty() { Some(rest) } else { rest.strip_suffix('.').filter(|r| !r.is_empty()) }
     };
     let split = all.iter().find_map(|word| Some((before(*word)?, Some(*word))));
     split.unwrap_or((text, None))
 }
 
+/// Whether a value is printed as this text.
+fn prints_as(value: &impl fmt::Display, text: &str) -> bool {
+    struct Rest<'t>(&'t str);
+    impl fmt::Write for Rest<'_> {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            self.0 = self.0.strip_prefix(part).ok_or(fmt::Error)?;
+            Ok(())
+        }
+    }
+    let mut rest = Rest(text);
+    fmt::Write::write_fmt(&mut rest, format_args!("{value}")).is_ok() && rest.0.is_empty()
+}
+
 fn dotted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
     words.join(".")
-}
-
-fn op_of(word: &str) -> Option<OpKind> {
-    OpKind::ALL.into_iter().find(|op| op.name() == word)
 }
 
 /// An exact size as spelled in keys: `4KiB`, `1MiB`, `1000B`.
