@@ -19,7 +19,7 @@ pub(crate) struct SplitTime {
 
 /// Whether a metric is part of a split, and not shown on its own.
 pub(crate) fn is_of_split(metric: &Metric) -> bool {
-    let statistic = metric.key().statistic;
+    let statistic = MetricKey::statistic_of(&metric.name);
     statistic == Some(Statistic::TimeTotal)
         || SPLIT_PARTS.iter().any(|(part, _)| statistic == Some(*part))
 }
@@ -27,8 +27,9 @@ pub(crate) fn is_of_split(metric: &Metric) -> bool {
 impl SplitTime {
     /// The splits of a run, in the order of its metrics.
     pub(crate) fn from_run(run: &Run) -> Vec<SplitTime> {
-        let totals = run.metrics.iter().filter(|m| m.key().statistic == Some(Statistic::TimeTotal));
-        totals.filter_map(|total| SplitTime::new(run, total)).collect()
+        let is_total =
+            |metric: &&Metric| MetricKey::statistic_of(&metric.name) == Some(Statistic::TimeTotal);
+        run.metrics.iter().filter(is_total).filter_map(|total| SplitTime::new(run, total)).collect()
     }
 
     /// What the kernel's trace would add to the splits of a run on a real drive, if it was not

@@ -13,10 +13,12 @@ struct Time {
 
 impl Time {
     fn from_metric(metric: &Metric) -> Option<Time> {
+        if metric.unit != Unit::Nanoseconds {
+            return None;
+        }
         let key = metric.key();
         let (statistic, _) = key.statistic.zip(key.clock)?;
-        let row = key.without_statistic().to_string();
-        (metric.unit == Unit::Nanoseconds).then_some(Time { row, statistic })
+        Some(Time { row: key.without_statistic().to_string(), statistic })
     }
 }
 

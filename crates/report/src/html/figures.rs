@@ -77,10 +77,9 @@ fn spread(values: &[Option<f64>]) -> Option<[f64; 3]> {
     Some([*numbers.first()?, *numbers.get(numbers.len() / 2)?, *numbers.last()?])
 }
 
-pub(super) fn latencies(run: &Run) -> Markup {
-    let grid = Grid::new(run);
+pub(super) fn latencies(run: &Run, grid: &Grid<'_>) -> Markup {
     let (times, _) = Times::split(&run.metrics);
-    let sides = DIRECTIONS.map(|d| grid.has_latency(d).then(|| numbers::percentiles(&grid, d)));
+    let sides = DIRECTIONS.map(|d| grid.has_latency(d).then(|| numbers::percentiles(grid, d)));
     let tables = sides.iter().any(Option::is_some) || !times.rows.is_empty();
     if !tables && run.latencies.is_empty() {
         return markup! {};

@@ -16,6 +16,7 @@ use record::Run;
 
 use crate::chart;
 use crate::facts;
+use crate::grid::Grid;
 use emit::controls_display;
 
 /// Draws the charts, and switches between dark and light.
@@ -91,6 +92,7 @@ pub fn linked_html(run: &Run, links: &[PageLink]) -> serde_json::Result<String> 
         script { (PreEscaped(UPLOT)) }
         script { (PreEscaped(SCRIPT)) }
     };
+    let grid = Grid::new(run);
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
@@ -98,17 +100,17 @@ pub fn linked_html(run: &Run, links: &[PageLink]) -> serde_json::Result<String> 
             body {
                 (top(run, links))
                 main {
-                    (summary::summary(run))
+                    (summary::summary(run, &grid))
                     (answer(run))
                     (parts::limits(run))
                     (parts::normal(run))
                     (parts::distrust(run))
                     div.folded {
-                        (folded("All numbers", numbers::numbers(run)))
+                        (folded("All numbers", numbers::numbers(run, &grid)))
                         (folded("Conclusions and their evidence", parts::conclusions(run)))
                         (folded("Where the time goes", numbers::splits(run)))
                         (folded("Over time", figures::over_time(run)))
-                        (folded("Latency", figures::latencies(run)))
+                        (folded("Latency", figures::latencies(run, &grid)))
                         (folded("Origin", parts::origin(run)))
                         (folded("Drive", parts::drive(run)))
                         (folded("Machine", parts::machine(run)))

@@ -16,8 +16,7 @@ use workload::OpKind;
 
 const STYLE: Style = Style { colour: false, width: 120, unicode: true };
 
-pub(super) fn numbers(run: &Run) -> Markup {
-    let grid = Grid::new(run);
+pub(super) fn numbers(run: &Run, grid: &Grid<'_>) -> Markup {
     if grid.rows.is_empty() && grid.others.is_empty() {
         return markup! {};
     }
@@ -25,9 +24,9 @@ pub(super) fn numbers(run: &Run) -> Markup {
         section {
             h2 { "Numbers" }
             @if grid.rows.iter().any(GridRow::has_rate) {
-                (rates(&grid))
+                (rates(grid))
                 p.note {
-                    (claim(&grid, run)) "n=1: measured once, without an interval. "
+                    (claim(grid, run)) "n=1: measured once, without an interval. "
                     "Bars: MB/s, all on the same scale."
                 }
             }

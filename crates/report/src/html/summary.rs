@@ -24,7 +24,7 @@ pub(super) fn subject(run: &Run) -> String {
     names.find(|name| !name.is_empty()).unwrap_or_else(|| "unknown drive".to_string())
 }
 
-pub(super) fn summary(run: &Run) -> Markup {
+pub(super) fn summary(run: &Run, grid: &Grid<'_>) -> Markup {
     let (tone, sentence) = verdict(run);
     markup! {
         section.summary {
@@ -38,7 +38,7 @@ pub(super) fn summary(run: &Run) -> Markup {
                 span.(if run.complete && run.origin.is_none() { "good" } else { "warn" }) { (facts::ending(run)) }
                 @for count in doubt_counts(run) { a href="#distrust" { (count) } }
             }
-            @let tiles = tiles(run);
+            @let tiles = tiles(run, grid);
             @if !tiles.is_empty() {
                 ul.tiles aria-label="The main numbers" {
                     @for tile in &tiles { (draw(tile)) }
@@ -133,12 +133,11 @@ fn draw(tile: &SummaryTile) -> Markup {
     }
 }
 
-fn tiles(run: &Run) -> Vec<SummaryTile> {
-    let grid = Grid::new(run);
+fn tiles(run: &Run, grid: &Grid<'_>) -> Vec<SummaryTile> {
     let mut tiles = match &run.answer {
         Some(answer) => of_answer(answer, run),
         None if grid.rows.is_empty() => leading(run),
-        None => of_grid(&grid, run),
+        None => of_grid(grid, run),
     };
     tiles.truncate(TILES_MAX);
     tiles
