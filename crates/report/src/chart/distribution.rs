@@ -83,11 +83,21 @@ impl Distribution {
         bins
     }
 
+    /// As many ticks as fit, and as few that no two have the same label.
+    fn ticks(&self, plane: &Plane) -> Vec<(f64, String)> {
+        let labelled = |count: usize| {
+            let ticks = plane.x.ticks(count, Base::Ten).into_iter();
+            ticks.map(|value| (value, shown(self.unit, value))).collect::<Vec<_>>()
+        };
+        let is_distinct =
+            |ticks: &Vec<(f64, String)>| ticks.windows(2).all(|pair| pair[0].1 != pair[1].1);
+        let counts = (1..=plane.labels_across()).rev();
+        counts.map(labelled).find(is_distinct).unwrap_or_else(|| labelled(1))
+    }
+
     fn form(&self, bins: &[u32], chart: &Chart, mut plane: Plane) -> Canvas {
-        plane.vertical_axis();
-        let ticks = plane.x.ticks(plane.labels_across(), Base::Ten).into_iter();
-        let ticks: Vec<(f64, String)> =
-            ticks.map(|value| (value, shown(self.unit, value))).collect();
+        plane.count_axis();
+        let ticks = self.ticks(&plane);
         plane.horizontal_ticks(&ticks);
         let width = plane.across() / bins.len() as f64;
         for (index, count) in bins.iter().enumerate() {
@@ -118,5 +128,26 @@ mod tests {
         assert_eq!(hundred.bins(0.0, 100.0).iter().sum::<u32>(), 101);
         let figure = hundred.figure().expect("a chart").into_string();
         assert!(figure.contains("101 runs, 0 IOPS to 100 IOPS, median 50 IOPS"), "{figure}");
+    }
+
+    #[test]
+    fn labels_are_distinct_and_counts_whole() {
+        let values = vec![17.61e6, 17.64e6, 17.66e6, 17.79e6];
+        let close = Distribution::new("writes", Unit::BytesPerSecond, values);
+        let figure = close.figure().expect("a chart").into_string();
+        // One form after the other, for wide and narrow windows.
+        for form in figure.split("<svg").skip(1) {
+            let labels: Vec<&str> = form
+                .split("class=\"tick\"")
+                .skip(1)
+                .filter_map(|rest| rest.split('>').nth(1)?.split('<').next())
+                .collect();
+            let distinct: std::collections::BTreeSet<&str> = labels.iter().copied().collect();
+            assert_eq!(distinct.len(), labels.len(), "{labels:?}");
+            assert!(labels.iter().any(|label| label.ends_with("MB/s")), "{labels:?}");
+            let counts = labels.iter().filter(|label| !label.contains(' '));
+            assert!(counts.clone().count() > 1, "{labels:?}");
+            assert!(counts.into_iter().all(|count| count.parse::<u32>().is_ok()), "{labels:?}");
+        }
     }
 }

@@ -75,10 +75,25 @@ impl Plane {
 
     /// Draws the grid, ticks and unit of the vertical axis alone.
     pub(super) fn vertical_axis(&mut self) {
+        let ticks = self.vertical_ticks();
+        self.draw_vertical(ticks);
+    }
+
+    /// The same where things are counted, in whole numbers.
+    pub(super) fn count_axis(&mut self) {
+        let mut ticks = self.vertical_ticks();
+        ticks.retain(|tick| tick.fract() == 0.0);
+        self.draw_vertical(ticks);
+    }
+
+    fn vertical_ticks(&self) -> Vec<f64> {
+        self.y.ticks(if self.down() < 150.0 { 3 } else { 5 }, Base::Ten)
+    }
+
+    fn draw_vertical(&mut self, ticks: Vec<f64>) {
         let right = self.canvas.width - RIGHT;
         let (divisor, unit) = scale::unit_of_axis(self.unit, self.y.value(1.0) / 1.08);
-        let rows = if self.down() < 150.0 { 3 } else { 5 };
-        for tick in self.y.ticks(rows, Base::Ten) {
+        for tick in ticks {
             let y = self.place(0.0, tick)[1];
             self.canvas.line("grid", [LEFT, y], [right, y]);
             let words = match self.unit {

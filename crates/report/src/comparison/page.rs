@@ -4,6 +4,7 @@
 //! both fit a phone and a desktop; text is never scaled.
 
 use maud::{Markup, html as markup};
+use record::capitalised;
 use workload::units::{decimal, throughput};
 
 use super::{Against, ComparedRow, Curve, GroupComparison};
@@ -19,17 +20,20 @@ pub fn html(comparison: &GroupComparison, version: &str) -> String {
 
 /// The same with links to other pages.
 pub fn linked_html(comparison: &GroupComparison, version: &str, links: &[PageLink]) -> String {
+    let several = comparison.against.len() > 1;
     let body = markup! {
         section.summary {
             h1 { "Comparison" }
-            @for against in &comparison.against { p.verdict { (against.sentence) } }
+            @for against in &comparison.against {
+                p.verdict { @if several { b { (pair(against)) ": " } } (against.sentence) }
+            }
             dl.sides {
                 @for side in &comparison.sides {
                     div { dt { (side.name) } dd { (side.heading) } }
                 }
             }
         }
-        @for against in &comparison.against { (forest(against)) }
+        @for against in &comparison.against { (forest(against, several)) }
         (overlay(comparison))
         @for against in &comparison.against { (ledger(against, &comparison.caveat)) }
         @for against in &comparison.against { (values(against)) }
@@ -41,8 +45,14 @@ fn names(comparison: &GroupComparison) -> String {
     comparison.sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The ratios on one logarithmic axis, with 1 in the middle.
-fn forest(against: &Against) -> Markup {
+/// The two sides of one of several comparisons.
+fn pair(against: &Against) -> String {
+    let [first, second] = &against.names;
+    format!("{second} and {first}")
+}
+
+/// The ratios on one logarithmic axis, with 1 in the middle. One of several names its sides.
+fn forest(against: &Against, several: bool) -> Markup {
     let rows: Vec<&ComparedRow> = against.rows.iter().filter(|row| row.ratio.is_some()).collect();
     if rows.is_empty() {
         return markup! {};
@@ -55,7 +65,7 @@ fn forest(against: &Against) -> Markup {
     };
     markup! {
         section {
-            h2 { (question) }
+            h2 { @if several { (capitalised(&pair(against))) ": " (question.to_lowercase()) } @else { (question) } }
             ul.forest aria-label={ "The larger value of " (first) " and " (second) " over the smaller one, with intervals" } {
                 @for row in rows {
                     li {
