@@ -82,7 +82,7 @@ fn drive_table(drives: &[StoredDrive]) -> Markup {
 }
 
 /// The word after a number on a phone, where the heading of its column is not shown.
-fn unit(count: u64, word: &str) -> Markup {
+pub fn unit(count: u64, word: &str) -> Markup {
     html! { span.unit { (word) @if count != 1 { "s" } } }
 }
 

@@ -1,9 +1,11 @@
 //! A model: the distributions of its figures over all of its drives.
 
 use maud::{Markup, html};
+use record::capitalised;
 use report::Distribution;
 use store::{RunSummary, StoredDrive};
 
+use super::drives::unit;
 use crate::figures::{self, FigureGroup};
 use crate::frame::{Venue, forms};
 use crate::names;
@@ -46,20 +48,34 @@ pub fn page(venue: &Venue, model: &str, drives: &[&StoredDrive], runs: &[RunSumm
 }
 
 fn table(groups: &[FigureGroup<'_>], distributions: &[Distribution]) -> Markup {
-    let headings = ["Method", "Figure", "Records", "Least", "10%", "Median", "90%", "Most"];
+    let points = ["least", "10%", "median", "90%", "most"];
     html! {
         div.scroll tabindex="0" role="region" aria-label="Distributions" {
-            table {
-                thead { tr { @for (i, heading) in headings.iter().enumerate() { th.number[i > 1] scope="col" { (heading) } } } }
+            table.list {
+                thead {
+                    tr {
+                        th scope="col" { "Method" }
+                        th scope="col" { "Figure" }
+                        th.number scope="col" { "Records" }
+                        @for point in points { th.number scope="col" { (capitalised(point)) } }
+                    }
+                }
                 tbody {
                     @for (group, distribution) in groups.iter().zip(distributions) {
                         @if let Some(q) = distribution.quantiles() {
                             tr {
-                                td { (emit::plain(group.method)) }
-                                th scope="row" { (emit::plain(&group.name())) }
-                                td.number { (distribution.count()) }
-                                @for value in [q.least, q.tenth, q.median, q.ninetieth, q.most] {
-                                    td.number { (report::quantity(group.unit, value)) }
+                                @let values = [q.least, q.tenth, q.median, q.ninetieth, q.most];
+                                td.inline { (emit::plain(group.method)) }
+                                th.inline scope="row" { (emit::plain(&group.name())) }
+                                td.number.inline {
+                                    (distribution.count())
+                                    (unit(distribution.count() as u64, " record"))
+                                }
+                                @for (point, value) in points.iter().zip(values) {
+                                    td.number.inline {
+                                        span.unit { (point) " " }
+                                        (report::quantity(group.unit, value))
+                                    }
                                 }
                             }
                         }

@@ -158,7 +158,8 @@ pub fn table(runs: &[RunSummary], boxes: bool) -> Markup {
     let mut hosts: Vec<&str> = runs.iter().filter_map(|run| run.host.as_deref()).collect();
     hosts.sort_unstable();
     hosts.dedup();
-    let has_hosts = hosts.len() > 1;
+    let optional = [runs.iter().any(|run| run.firmware.is_some()), hosts.len() > 1];
+    let [has_firmware, has_hosts] = optional;
     html! {
         @if runs.is_empty() { p { "No records match." } }
         @else {
@@ -171,19 +172,20 @@ pub fn table(runs: &[RunSummary], boxes: bool) -> Markup {
                             th scope="col" { "Started" }
                             th scope="col" { "Method" }
                             th scope="col" { "Drive" }
-                            th scope="col" { "Firmware" }
+                            @if has_firmware { th scope="col" { "Firmware" } }
                             @if has_hosts { th scope="col" { "Host" } }
                             th scope="col" { "Result" }
                         }
                     }
-                    tbody { @for run in runs { (row(run, boxes, has_hosts)) } }
+                    tbody { @for run in runs { (row(run, boxes, optional)) } }
                 }
             }
         }
     }
 }
 
-fn row(run: &RunSummary, boxes: bool, has_hosts: bool) -> Markup {
+/// A row; the last argument is whether there are columns for the firmware and the host.
+fn row(run: &RunSummary, boxes: bool, [has_firmware, has_hosts]: [bool; 2]) -> Markup {
     let (tone, sentence) = result(run);
     let name = if run.running { names::live(run.number) } else { names::run(run.number) };
     let labels = run.title.iter().cloned();
@@ -208,10 +210,14 @@ fn row(run: &RunSummary, boxes: bool, has_hosts: bool) -> Markup {
                     _ => (text(run.drive.as_deref().or(Some(&run.target)))),
                 }
             }
-            td.empty[run.firmware.is_none()] { @if let Some(firmware) = &run.firmware { (emit::plain(firmware)) } }
+            @if has_firmware {
+                td.empty[run.firmware.is_none()] {
+                    @if let Some(firmware) = &run.firmware { (emit::plain(firmware)) }
+                }
+            }
             @if has_hosts { td.empty[run.host.is_none()] { @if let Some(host) = &run.host { (emit::plain(host)) } } }
             td.answer {
-                @if !labels.is_empty() { span.title { (emit::plain(&labels)) } " " }
+                @if !labels.is_empty() { div.title { (emit::plain(&labels)) } }
                 span.(tone) { (emit::plain(&sentence)) }
                 @if sentence.is_empty() || run.answer.is_none() {
                     div.figures { (emit::plain(&figures.join(", "))) }

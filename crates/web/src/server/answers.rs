@@ -217,10 +217,11 @@ impl Server {
         match name {
             "start" => {
                 let (target, method) = (field("target"), field("method"));
-                if let Some(reason) = measure::refusal(target, method) {
+                let serial = field("destroy");
+                if let Some(reason) = measure::refusal(target, method, serial) {
                     return self.measure(Some(&reason));
                 }
-                match self.starter.start(target, method) {
+                match self.starter.start(target, method, serial) {
                     Ok(number) => Reply::see(&names::html(&names::live(number))),
                     Err(reason) => self.measure(Some(&reason)),
                 }

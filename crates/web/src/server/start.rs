@@ -1,5 +1,5 @@
-//! Runs started from a page: by the command itself, without any permission to destroy or borrow, so
-//! that nothing is possible here that `ssdyno run TARGET -m METHOD` refuses.
+//! Runs started from a page: by the command itself, so that nothing is possible here that `ssdyno run
+//! TARGET -m METHOD` refuses. Permission to destroy is a serial number that the user typed, as there.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -54,14 +54,18 @@ impl Starter {
         current
     }
 
-    /// Starts a run and returns its number; an error is the command's own words.
-    pub fn start(&self, target: &str, method: &str) -> Result<i64, String> {
+    /// Starts a run and returns its number; an error is the command's own words. A `serial` that is not
+    /// empty permits overwriting the device that has it.
+    pub fn start(&self, target: &str, method: &str, serial: &str) -> Result<i64, String> {
         let mut current = self.current();
         if let Some(run) = current.as_ref() {
             return Err(format!("run {} is in progress", run.number));
         }
         let mut command = Command::new(&self.command);
         command.args(["run", target, "-m", method, "--events", "--store"]).arg(&self.store);
+        if !serial.is_empty() {
+            command.arg(format!("--destroy={serial}"));
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let cannot = |error| format!("{} could not be started: {error}", self.command.display());
         let mut child = command.spawn().map_err(cannot)?;

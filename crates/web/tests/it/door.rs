@@ -80,18 +80,20 @@ fn a_foreign_page_a_rebound_name_and_a_missing_token_are_refused() {
 }
 
 #[test]
-fn a_form_with_its_token_starts_what_changes_nothing_only() {
+fn a_form_with_its_token_starts_what_is_permitted_only() {
     let served = Served::with(&[]);
     let page = served.get("measure.html").body;
     let token =
         page.split("name=\"token\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
     let token = token.expect("a token");
     for (target, method, reason) in [
-        ("/mnt/disk", "sustain", "not started from here"),
+        ("/mnt/disk", "sustain", "give its serial number"),
+        ("/mnt/disk", "speed", "not started from here"),
         ("--destroy%3DS1", "quick", "not measured from here"),
         ("pci:0000:01:00.0", "quick", "not measured from here"),
         ("", "quick", "name a directory"),
         ("/mnt/disk", "quick", "could not be started"),
+        ("/mnt/disk", "sustain&destroy=S1", "could not be started"),
     ] {
         let answer =
             served.post("start", &format!("token={token}&target={target}&method={method}"));
