@@ -11,8 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lab::together::{Audience, SetPhase, SetRuns, Together, conclude};
-use lab::{Event, Options, PlannedRun, Recorded, Request, Watcher};
+use lab::{Options, PlannedRun, Request, Watcher};
 use record::Run;
+
+#[path = "../tests/it/quiet/mod.rs"]
+mod quiet;
+
+use quiet::Quiet;
 
 /// What is measured, on which drive, and the parameter of which a slow specimen has more.
 struct Trial {
@@ -43,23 +48,9 @@ const TRIALS: [Trial; 2] = [
     },
 ];
 
-struct Silent;
-
-impl Watcher for Silent {
-    fn event(&mut self, _: &Event) {}
-
-    fn warn(&mut self, line: &str) {
-        eprintln!("{line}");
-    }
-
-    fn give_up(&mut self, recorded: Recorded) -> ! {
-        panic!("{:?}", recorded.ended);
-    }
-}
-
-impl Audience for Silent {
+impl Audience for Quiet {
     fn begins(&mut self, _: usize, _: SetPhase, _: &PlannedRun<'_>) -> Box<dyn Watcher> {
-        Box::new(Silent)
+        Box::new(Quiet)
     }
 
     fn ended(&mut self) {}
@@ -80,7 +71,7 @@ impl Trial {
         let time = self.seconds.map(Duration::from_secs);
         let options = Options { seed, time, ..Options::default() };
         let set = Together { requests, method: self.method, options };
-        let runs = set.run(&Arc::default(), &mut Silent);
+        let runs = set.run(&Arc::default(), &mut Quiet);
         assert!(runs.failure.is_none(), "{:?}", runs.failure);
         runs.alone
     }

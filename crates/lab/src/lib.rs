@@ -51,6 +51,8 @@ mod simulation;
 mod spread;
 mod target;
 pub mod together;
+#[cfg(test)]
+mod unwatched;
 mod usual;
 mod virtual_drive;
 mod watcher;

@@ -299,21 +299,7 @@ mod tests {
 
     use super::*;
     use crate::ErrorKind;
-    use crate::watcher::Recorded;
-
-    struct Nobody;
-
-    impl Watcher for Nobody {
-        fn event(&mut self, _: &rig::Event) {}
-
-        fn warn(&mut self, line: &str) {
-            panic!("{line}");
-        }
-
-        fn give_up(&mut self, recorded: Recorded) -> ! {
-            panic!("{:?}", recorded.ended);
-        }
-    }
+    use crate::unwatched::{Nobody, requests};
 
     impl Audience for Nobody {
         fn begins(&mut self, _: usize, _: u32, _: &PlannedRun<'_>) -> Box<dyn Watcher> {
@@ -325,9 +311,8 @@ mod tests {
 
     /// A comparison of two virtual cards.
     fn cards<'a>(metric: Option<&'a str>, store: &Path) -> LiveComparison<'a> {
-        let on = |card: &str| Request { store: Some(store.to_path_buf()), ..Request::on(card) };
         LiveComparison {
-            requests: ["sim:sd-class2", "sim:sd-150x"].map(on).into(),
+            requests: requests(&["sim:sd-class2", "sim:sd-150x"], store),
             method: "speed",
             options: Options::default(),
             metric,

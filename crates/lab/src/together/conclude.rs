@@ -2,11 +2,12 @@
 //!
 //! A figure lost by the drives together, more than runs vary, is limited by what they share (HOST
 //! CEILING), provided that at least two drives lose and that one of them, alone again, regains most of
-//! it. Else the drives themselves have changed. An outlier is judged by the runs alone, so a shared
+//! it. Else the drives themselves have changed. If only the fastest drive loses, a limit that leaves
+//! slower ones what they use explains it as well as the drive does. An outlier is judged by the runs alone, so a shared
 //! limit blames no drive.
 
 use analysis::{DRIVES_MIN, EQUIVALENT_WITHIN, FALSE_ALARMS, Outliers, outliers};
-use record::{HistoryKey, MetricKey, Run, TargetKind, Unit, VerdictKind};
+use record::{HistoryKey, MetricKey, Run, Stamp, TargetKind, Unit, VerdictKind};
 use serde::Serialize;
 
 use super::SetRuns;
@@ -34,6 +35,8 @@ pub struct DriveSet {
     pub quantities: Vec<SetQuantity>,
     /// Whether some of the targets are on one drive, which is then a part of what they share.
     pub on_one_drive: bool,
+    /// Runs of which some figures are not those of their drive; these figures do not count.
+    pub not_of_the_drive: Vec<String>,
     /// Probability of any outlier among equal drives.
     pub false_alarms: f64,
 }
@@ -100,6 +103,8 @@ pub enum Loss {
     Host,
     /// One drive alone is slower; the others keep their rates.
     OneDrive,
+    /// The same of a drive that is still among the fastest: what all share would slow it alone, too.
+    Fastest,
     /// The drives are slower than in their first runs, also alone.
     Drives,
 }
@@ -109,6 +114,13 @@ impl SetQuantity {
     pub fn share(&self) -> Option<f64> {
         let [alone, together] = self.sums?;
         (alone > 0.0).then_some(together / alone)
+    }
+
+    /// The values alone and beside the others, of the drives with both.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = [f64; 2]> {
+        let pairs = self.alone.iter().zip(&self.together);
+        let pairs = pairs.filter_map(|(alone, together)| Some([(*alone)?, (*together)?]));
+        pairs.filter(|[alone, _]| *alone > 0.0)
     }
 
     /// The drive that keeps the smallest share.
@@ -139,6 +151,12 @@ impl Losses {
         together < alone * (1.0 - threshold(deviations, spread, self.0.len()))
     }
 
+    /// Whether none of the other drives is faster together, by more than chance explains.
+    fn is_as_fast_as(&self, others: &Losses, spread: f64) -> bool {
+        let fastest = |losses: &Losses| losses.0.iter().map(|values| values[1]).fold(0.0, f64::max);
+        fastest(self) >= fastest(others) * (1.0 - threshold(DEVIATIONS, spread, 1))
+    }
+
     /// Takes out the drive that keeps the smallest share.
     fn take_slowest(&mut self) -> Losses {
         let share = |values: &[f64; 2]| values[1] / values[0];
@@ -148,7 +166,7 @@ impl Losses {
 }
 
 /// The drive to measure alone again: the slowest at the figure of which most is lost.
-pub(super) fn most_slowed(runs: &SetRuns) -> Option<usize> {
+pub fn most_slowed(runs: &SetRuns) -> Option<usize> {
     let quantities = quantities(runs);
     let suspects = quantities.iter().filter(|quantity| quantity.loss == Loss::Host);
     let share = |quantity: &SetQuantity| quantity.share().unwrap_or(1.0);
@@ -170,6 +188,10 @@ impl DriveSet {
             drives,
             quantities,
             on_one_drive: on_one_drive(runs),
+            not_of_the_drive: all_runs(runs)
+                .filter(is_of_another)
+                .map(|run| run.id.clone())
+                .collect(),
             false_alarms: FALSE_ALARMS,
         }
     }
@@ -178,6 +200,18 @@ impl DriveSet {
     pub fn can_tell_outliers(&self) -> bool {
         self.drives.len() >= DRIVES_MIN
     }
+}
+
+/// All runs: alone, beside the others, and alone again.
+fn all_runs(runs: &SetRuns) -> impl Iterator<Item = &Run> {
+    let beside = runs.together.iter().flatten();
+    runs.alone.iter().flatten().chain(beside).chain(runs.again.iter().map(|(_, run)| run))
+}
+
+/// Whether something else than the drive was measured, at least in part.
+fn is_of_another(run: &&Run) -> bool {
+    let stamp = run.answer.as_ref().map(|answer| &answer.stamp);
+    matches!(stamp, Some(Stamp::NotTheDrive(_)))
 }
 
 /// Whether two targets have the same drive. Virtual drives are as many as they are.
@@ -264,9 +298,7 @@ impl SetQuantity {
         if !matches!(self.unit, Unit::BytesPerSecond | Unit::Iops) {
             return;
         }
-        let pairs = self.alone.iter().zip(&self.together);
-        let pairs = pairs.filter_map(|(alone, together)| Some([(*alone)?, (*together)?]));
-        let mut losses = Losses(pairs.filter(|[alone, _]| *alone > 0.0).collect());
+        let mut losses = Losses(self.pairs().collect());
         if losses.0.len() < 2 {
             return;
         }
@@ -283,7 +315,7 @@ impl SetQuantity {
         } else if is_shared {
             Loss::Host
         } else if slowest.is_certain(DEVIATIONS_OF_ONE, spread) {
-            Loss::OneDrive
+            if slowest.is_as_fast_as(&losses, spread) { Loss::Fastest } else { Loss::OneDrive }
         } else {
             Loss::None
         };

@@ -17,7 +17,7 @@ use std::thread;
 
 use record::{Plan, Run};
 
-pub use self::conclude::{DriveSet, SetDrive, SetOutlier, SetQuantity};
+pub use self::conclude::{DriveSet, Loss, SetDrive, SetOutlier, SetQuantity, most_slowed};
 use self::rendezvous::{InStep, Rendezvous};
 pub use self::view::view;
 use crate::Options;
@@ -148,7 +148,7 @@ impl Together<'_> {
                 }
             }
         }
-        let suspect = conclude::most_slowed(runs);
+        let suspect = most_slowed(runs);
         let Some(drive) = suspect.filter(|_| !interrupt.load(Ordering::Relaxed)) else { return };
         match self.alone(drive, SetPhase::Again, interrupt, audience) {
             Ok(run) => runs.again = Some((drive, run)),
@@ -253,5 +253,7 @@ fn place(spec: &str) -> PathBuf {
     std::fs::canonicalize(spec).unwrap_or_else(|_| PathBuf::from(spec))
 }
 
+#[cfg(test)]
+mod drawn_tests;
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,9 @@ use std::path::Path;
 use record::{DriveIdentity, Metric, TargetKind, Unit, VerdictKind};
 use rig::TargetInfo;
 
-use super::conclude::{Loss, most_slowed};
 use super::*;
-use crate::watcher::Recorded;
-use crate::{ErrorKind, Request};
+use crate::ErrorKind;
+use crate::unwatched::{Nobody, requests};
 
 /// The rates of a run of `quick`: reads and writes in order, and reads at random.
 const FIGURES: [(&str, Unit, f64); 3] = [
@@ -18,7 +17,7 @@ const FIGURES: [(&str, Unit, f64); 3] = [
 ];
 
 /// A run on an SSD of this machine, with factors for its figures.
-fn run(drive: usize, factors: [f64; 3]) -> Run {
+pub(super) fn run(drive: usize, factors: [f64; 3]) -> Run {
     let mut run = Run::new("quick", TargetInfo::null(1 << 30).target);
     run.id = format!("run-{drive}-{factors:?}");
     run.target.spec = format!("/dev/nvme{drive}n1");
@@ -36,7 +35,7 @@ fn run(drive: usize, factors: [f64; 3]) -> Run {
     run
 }
 
-fn set(
+pub(super) fn set_of(
     n: usize,
     alone: impl Fn(usize) -> [f64; 3],
     together: impl Fn(usize) -> [f64; 3],
@@ -59,7 +58,7 @@ fn scatter(drive: usize) -> f64 {
 
 #[test]
 fn a_shared_bus_is_the_hosts_and_blames_no_drive() {
-    let runs = set(
+    let runs = set_of(
         4,
         |d| [scatter(d); 3],
         |d| [if d == 1 { 0.24 } else { 0.25 } * scatter(d), 0.4, scatter(d)],
@@ -79,7 +78,7 @@ fn a_shared_bus_is_the_hosts_and_blames_no_drive() {
 
 #[test]
 fn a_drive_that_stays_slow_alone_is_not_the_hosts() {
-    let mut runs = set(4, |_| [1.0; 3], |_| [1.0, 0.3, 1.0]);
+    let mut runs = set_of(4, |_| [1.0; 3], |_| [1.0, 0.3, 1.0]);
     runs.again = Some((0, run(0, [1.0, 0.35, 1.0])));
     let changed = conclude(&runs);
     assert_eq!(losses(&changed), [Loss::None, Loss::Drives, Loss::None]);
@@ -90,10 +89,16 @@ fn a_drive_that_stays_slow_alone_is_not_the_hosts() {
 
 #[test]
 fn one_drive_that_loses_is_named() {
-    let runs = set(6, |_| [1.0; 3], |d| [if d == 3 { 0.4 } else { 1.0 }, 1.0, 1.0]);
+    let runs = set_of(6, |_| [1.0; 3], |d| [if d == 3 { 0.4 } else { 1.0 }, 1.0, 1.0]);
     let set = conclude(&runs);
     assert_eq!(losses(&set), [Loss::OneDrive, Loss::None, Loss::None]);
     assert!(set.sentence.contains("only /dev/nvme3n1 loses"), "{}", set.sentence);
+    // Four times as fast as the others alone, and still the fastest.
+    let [alone, together] =
+        [4.0, 2.0].map(|factor| move |d| [if d == 3 { factor } else { 1.0 }; 3]);
+    let set = conclude(&set_of(6, alone, together));
+    assert_eq!(losses(&set), [Loss::Fastest; 3]);
+    assert!(set.sentence.contains("it or what they share is the limit"), "{}", set.sentence);
 }
 
 #[test]
@@ -101,12 +106,12 @@ fn an_outlier_is_named_with_its_figure() {
     let slow = |d: usize| {
         if d == 7 { [0.9 * scatter(d), scatter(d), scatter(d)] } else { [scatter(d); 3] }
     };
-    let set = conclude(&set(12, slow, slow));
+    let set = conclude(&set_of(12, slow, slow));
     let outliers: Vec<usize> =
         set.quantities.iter().flat_map(|q| q.outliers.iter().map(|o| o.drive)).collect();
     assert_eq!(outliers, [7]);
     assert!(set.sentence.contains("are 9.6% slower than those of the others."), "{}", set.sentence);
-    let few = conclude(&self::set(3, slow, slow));
+    let few = conclude(&set_of(3, slow, slow));
     assert!(
         few.sentence.ends_with("nothing tells which of them is the odd one."),
         "{}",
@@ -115,28 +120,28 @@ fn an_outlier_is_named_with_its_figure() {
 }
 
 #[test]
+fn runs_that_did_not_measure_the_drive_are_counted() {
+    let mut runs = set_of(2, |_| [1.0; 3], |_| [1.0; 3]);
+    assert!(!view(&conclude(&runs)).caveat.contains("do not count"));
+    let stamp = record::Stamp::NotTheDrive(record::FindingKind::PageCache);
+    let answer = record::Answer::new("How fast?", "Fast.", stamp);
+    for run in &mut runs.alone[1] {
+        run.answer = Some(answer.clone());
+    }
+    let set = conclude(&runs);
+    assert_eq!(set.not_of_the_drive, set.drives[1].alone);
+    assert!(view(&set).caveat.starts_with("in one run, some figures are not the drive's"));
+}
+
+#[test]
 fn equal_drives_lose_nothing() {
-    let set = conclude(&set(2, |d| [scatter(d); 3], |d| [0.97 * scatter(d); 3]));
+    let set = conclude(&set_of(2, |d| [scatter(d); 3], |d| [0.97 * scatter(d); 3]));
     assert_eq!(losses(&set), [Loss::None; 3]);
     assert!(
         set.sentence.starts_with("Together, the 2 drives lose no more than runs vary by, "),
         "{}",
         set.sentence
     );
-}
-
-struct Nobody;
-
-impl Watcher for Nobody {
-    fn event(&mut self, _: &rig::Event) {}
-
-    fn warn(&mut self, line: &str) {
-        panic!("{line}");
-    }
-
-    fn give_up(&mut self, recorded: Recorded) -> ! {
-        panic!("{:?}", recorded.ended);
-    }
 }
 
 impl Audience for Nobody {
@@ -148,12 +153,7 @@ impl Audience for Nobody {
 }
 
 fn together<'a>(targets: &[&str], store: &Path) -> Together<'a> {
-    let on = |target: &&str| Request { store: Some(store.to_path_buf()), ..Request::on(*target) };
-    Together {
-        requests: targets.iter().map(on).collect(),
-        method: "speed",
-        options: Options::default(),
-    }
+    Together { requests: requests(targets, store), method: "speed", options: Options::default() }
 }
 
 #[test]

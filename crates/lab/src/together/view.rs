@@ -28,11 +28,12 @@ fn cost(set: &DriveSet) -> Option<String> {
         } else {
             "what they share is the limit"
         };
-        let [alone, together] = quantity.sums?;
-        let [alone, together] = [alone, together].map(|sum| report::quantity(quantity.unit, sum));
+        let sums = quantity.sums?.map(|sum| report::quantity(quantity.unit, sum));
+        let [alone, together] = sums;
         return Some(format!(
-            "HOST CEILING: together, the {count} drives reach {together} of {}{}, {} of the {alone} \
-             that they add up to alone; {shared}.",
+            "HOST CEILING: together, {} reach {together} of {}{}, {} of the {alone} that they add \
+             up to alone; {shared}.",
+            members(quantity, count),
             quantity.label,
             more(figures(Loss::Host).count()),
             percent(share(&quantity)),
@@ -40,8 +41,9 @@ fn cost(set: &DriveSet) -> Option<String> {
     }
     if let Some(quantity) = worst(Loss::Drives) {
         return Some(format!(
-            "Together, the {count} drives keep {} of {}{}, but a drive alone again is as slow: the \
-             drives have changed, the host is not the limit.",
+            "Together, {} keep {} of {}{}, but a drive alone again is as slow: the drives have \
+             changed, the host is not the limit.",
+            members(quantity, count),
             percent(share(&quantity)),
             quantity.label,
             more(figures(Loss::Drives).count()),
@@ -56,10 +58,28 @@ fn cost(set: &DriveSet) -> Option<String> {
             more(figures(Loss::OneDrive).count()),
         ));
     }
+    if let Some(quantity) = worst(Loss::Fastest) {
+        let drive = &set.drives[quantity.slowest()?];
+        return Some(format!(
+            "Beside the others, only {} loses {}{}; it is still the fastest, so that it or what they \
+             share is the limit.",
+            name(&drive.target),
+            quantity.label,
+            more(figures(Loss::Fastest).count()),
+        ));
+    }
     let widest = figures(Loss::None).map(|q| q.loss_threshold).fold(0.0, f64::max);
     (widest > 0.0).then(|| {
         format!("Together, the {count} drives lose no more than runs vary by, {}.", percent(widest))
     })
+}
+
+/// The drives whose values add up to a sum: a run that was cut short has none.
+fn members(quantity: &SetQuantity, count: usize) -> String {
+    match quantity.pairs().count() {
+        pairs if pairs < count => format!("{pairs} of the {count} drives"),
+        _ => format!("the {count} drives"),
+    }
 }
 
 /// Which drive differs, or how small a difference would have been found.
@@ -147,6 +167,13 @@ fn caveat(set: &DriveSet) -> String {
     if set.quantities.iter().all(|quantity| quantity.sums.is_none()) {
         notes.push("measured one after the other only".to_string());
     }
+    match set.not_of_the_drive.len() {
+        0 => {}
+        1 => notes.push("in one run, some figures are not the drive's and do not count".into()),
+        runs => {
+            notes.push(format!("in {runs} runs, some figures are not the drive's and do not count"))
+        }
+    }
     if set.can_tell_outliers() {
         notes.push(format!(
             "among equal drives, one would stand out in {} of 100 such sets at most",
@@ -166,6 +193,7 @@ fn quantity_row(quantity: &SetQuantity) -> QuantityRow {
         Loss::None => "no loss",
         Loss::Host => "HOST CEILING",
         Loss::OneDrive => "one drive",
+        Loss::Fastest => "the fastest",
         Loss::Drives => "drives changed",
     };
     QuantityRow {
