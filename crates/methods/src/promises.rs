@@ -319,6 +319,7 @@ fn quick_runs_its_phases_in_a_fixed_order() {
     phases.extend(written.iter().map(String::as_str));
     phases.push("rest");
     phases.extend((0..4).flat_map(|_| reads));
+    phases.push("limits");
     phases.extend((0..4).flat_map(|_| in_order));
     phases.extend((0..4).flat_map(|_| random));
     phases.push("seq-read-scattered-1MiB-q8");
