@@ -103,6 +103,13 @@ pub enum Subject {
     Named(String),
 }
 
+impl Subject {
+    /// Whether it has no name: that of the only workload of a run.
+    fn is_empty(&self) -> bool {
+        matches!(self, Subject::Named(name) if name.is_empty())
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -132,6 +139,10 @@ impl LatencyKind {
             LatencyKind::Response => "response",
         }
     }
+
+    fn from_name(name: &str) -> Option<LatencyKind> {
+        LatencyKind::ALL.into_iter().find(|clock| clock.name() == name)
+    }
 }
 
 /// The key of a metric.
@@ -152,9 +163,9 @@ pub struct MetricKey {
 impl MetricKey {
     /// Parses a key; never fails.
     pub fn parse(text: &str) -> MetricKey {
-        let (rest, statistic) = last_of(text, Statistic::ALL, |s| s.name());
-        let (rest, clock) = last_of(rest, &LatencyKind::ALL, |c| c.name());
-        let (rest, op) = last_of(rest, &OpKind::ALL, |k| k.name());
+        let (rest, statistic) = split_last(text, Statistic::from_name);
+        let (rest, clock) = split_last(rest, LatencyKind::from_name);
+        let (rest, op) = split_last(rest, op_of);
         let subject =
             CellKey::parse(rest).map_or_else(|| Subject::Named(rest.into()), Subject::Cell);
         let is_usual = match &subject {
@@ -167,7 +178,7 @@ impl MetricKey {
 
     /// The figure that a key names.
     pub fn statistic_of(text: &str) -> Option<Statistic> {
-        last_of(text, Statistic::ALL, |s| s.name()).1
+        split_last(text, Statistic::from_name).1
     }
 
     /// The main figure of a subject named by these words: `align-512`, `speed-read-4KiB`.
@@ -230,15 +241,17 @@ impl MetricKey {
     /// The name of its subject, as spelled.
     pub fn owner(&self) -> String {
         let text = self.to_string();
-        let (rest, _) = last_of(&text, Statistic::ALL, |s| s.name());
-        let (rest, _) = last_of(rest, &LatencyKind::ALL, |c| c.name());
-        last_of(rest, &OpKind::ALL, |k| k.name()).0.to_string()
+        let (rest, _) = split_last(&text, Statistic::from_name);
+        let (rest, _) = split_last(rest, LatencyKind::from_name);
+        split_last(rest, op_of).0.to_string()
     }
 
     /// The same key within an owner: `owner.key`.
     #[must_use]
     pub fn within(&self, owner: &str) -> MetricKey {
-        MetricKey::parse(&dotted([owner, &self.to_string()]))
+        let key = self.to_string();
+        let dot = if owner.is_empty() || key.is_empty() { "" } else { "." };
+        MetricKey::parse(&format!("{owner}{dot}{key}"))
     }
 
     /// Its cell, if its subject is one.
@@ -255,7 +268,7 @@ impl MetricKey {
         let further = [self.op.is_some(), self.clock.is_some(), self.statistic.is_some()];
         let further = further.into_iter().filter(|given| *given).count();
         match &self.subject {
-            Subject::Named(name) if name.is_empty() => further == 1,
+            subject if subject.is_empty() => further == 1,
             Subject::Named(name) => further == 0 && !name.contains('.'),
             Subject::Cell(_) => further == 0,
         }
@@ -305,13 +318,22 @@ impl fmt::Display for MetricKey {
         if let Some(spelling) = &self.spelling {
             return f.pad(spelling);
         }
+        if f.width().is_some() {
+            return f.pad(&self.to_string());
+        }
+        self.subject.fmt(f)?;
         let words = [
             self.op.map(OpKind::name),
             self.clock.map(LatencyKind::name),
             self.statistic.map(Statistic::name),
         ];
-        let subject = self.subject.to_string();
-        f.pad(&dotted(std::iter::once(subject.as_str()).chain(words.into_iter().flatten())))
+        let mut dot = if self.subject.is_empty() { "" } else { "." };
+        for word in words.into_iter().flatten() {
+            f.write_str(dot)?;
+            f.write_str(word)?;
+            dot = ".";
+        }
+        Ok(())
     }
 }
 
@@ -352,23 +374,6 @@ fn bare() -> MetricKey {
     MetricKey { subject, op: None, clock: None, statistic: None, spelling: None }
 }
 
-/// Splits off the last word if it is one of these.
-fn last_of<'t, T: Copy>(
-    text: &'t str,
-    all: &[T],
-    name: impl Fn(T) -> &'static str,
-) -> (&'t str, Option<T>) {
-    let last = text.as_bytes().last();
-    let before = |word: T| {
-        // A key is compared with a hundred words, few of which end as it does.
-        let name = name(word);
-        let rest = (last == name.as_bytes().last()).then(|| text.strip_suffix(name))??;
-        if rest.is_empty() { Some(rest) } else { rest.strip_suffix('.').filter(|r| !r.is_empty()) }
-    };
-    let split = all.iter().find_map(|word| Some((before(*word)?, Some(*word))));
-    split.unwrap_or((text, None))
-}
-
 /// Whether a value is printed as this text.
 fn prints_as(value: &impl fmt::Display, text: &str) -> bool {
     struct Rest<'t>(&'t str);
@@ -382,9 +387,22 @@ fn prints_as(value: &impl fmt::Display, text: &str) -> bool {
     fmt::Write::write_fmt(&mut rest, format_args!("{value}")).is_ok() && rest.0.is_empty()
 }
 
-fn dotted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    words.join(".")
+/// Splits off the last word if it means something. A word may have a dot of its own: `p99.9`.
+fn split_last<T>(text: &str, meaning: impl Fn(&str) -> Option<T>) -> (&str, Option<T>) {
+    if let Some(meant) = meaning(text) {
+        return ("", Some(meant));
+    }
+    let dots = text.rmatch_indices('.').map(|(dot, _)| dot).take(2).filter(|dot| *dot > 0);
+    for dot in dots {
+        if let Some(meant) = meaning(&text[dot + 1..]) {
+            return (&text[..dot], Some(meant));
+        }
+    }
+    (text, None)
+}
+
+fn op_of(word: &str) -> Option<OpKind> {
+    OpKind::ALL.into_iter().find(|op| op.name() == word)
 }
 
 /// An exact size as spelled in keys: `4KiB`, `1MiB`, `1000B`.

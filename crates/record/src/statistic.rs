@@ -22,6 +22,14 @@ macro_rules! statistics {
                     $(Statistic::$variant => $name,)+
                 }
             }
+
+            /// The statistic of a word in keys.
+            pub fn from_name(name: &str) -> Option<Statistic> {
+                match name {
+                    $($name => Some(Statistic::$variant),)+
+                    _ => None,
+                }
+            }
         }
     };
 }
