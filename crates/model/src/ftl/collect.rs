@@ -95,15 +95,18 @@ fn random_candidate(blocks: &Superblocks, draws: &mut Draws) -> Option<u32> {
 
 fn cost_benefit(blocks: &Superblocks, draws: &mut Draws) -> Option<u32> {
     let most = f64::from((0..blocks.count()).map(|sb| blocks.live(sb)).max()?.max(1));
-    let benefit = |sb: u32| {
+    let weighed = |sb: u32| {
         let live = f64::from(blocks.live(sb)) / most;
-        blocks.age(sb) as f64 * (1.0 - live) / (2.0 * live).max(1e-9)
+        (sb, blocks.age(sb) as f64 * (1.0 - live) / (2.0 * live).max(1e-9))
     };
-    let best = |a: u32, b: u32| if benefit(b) > benefit(a) { b } else { a };
-    if blocks.count() <= COST_BENEFIT_LOOKS {
-        return (0..blocks.count()).filter(|&sb| blocks.is_candidate(sb)).reduce(best);
-    }
-    (0..COST_BENEFIT_LOOKS / 10).filter_map(|_| random_candidate(blocks, draws)).reduce(best)
+    let better = |best: (u32, f64), next: (u32, f64)| if next.1 > best.1 { next } else { best };
+    let victim = if blocks.count() <= COST_BENEFIT_LOOKS {
+        (0..blocks.count()).filter(|&sb| blocks.is_candidate(sb)).map(weighed).reduce(better)
+    } else {
+        let looks = 0..COST_BENEFIT_LOOKS / 10;
+        looks.filter_map(|_| random_candidate(blocks, draws)).map(weighed).reduce(better)
+    };
+    victim.map(|(sb, _)| sb)
 }
 
 #[cfg(test)]
