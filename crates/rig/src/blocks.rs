@@ -4,6 +4,8 @@
 //! Each request owns its buffer and returns it on completion, so several can be in flight and
 //! nothing is copied twice.
 
+use workload::Filler;
+
 use crate::Result;
 
 /// A request to the block interface.
@@ -57,6 +59,13 @@ pub trait Blocks {
     /// its time and drops the bytes, so that a recording can be as long as the drive.
     fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
         self.submit(request)
+    }
+
+    /// Submits a write that is never read back, and makes it unique first. A virtual drive, which
+    /// drops the bytes, leaves that out.
+    fn submit_unique(&mut self, mut request: BlockRequest, filler: &mut Filler) -> Result<()> {
+        filler.touch(&mut request.bytes, request.offset);
+        self.submit_unkept(request)
     }
 
     /// Appends completed requests to `done`. With `wait`, it waits for at least one if any is in

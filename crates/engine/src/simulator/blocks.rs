@@ -14,7 +14,7 @@ use std::ops::Range;
 use model::{BlockContent, CommandStatus, Drive};
 use record::State;
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
-use workload::{Op, OpKind, Region};
+use workload::{Filler, Op, OpKind, Region};
 
 use super::Simulator;
 use super::stamped::Stamped;
@@ -192,6 +192,10 @@ impl Blocks for Simulator {
 
     fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
         self.submit_block(request, false)
+    }
+
+    fn submit_unique(&mut self, request: BlockRequest, _: &mut Filler) -> Result<()> {
+        self.submit_unkept(request)
     }
 
     fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()> {

@@ -175,9 +175,8 @@ fn in_order(
     let (mut window_began, mut slowest_unit_ns) = (before, 0);
     let (mut windows, mut completed) = (Vec::new(), Vec::new());
     for offset in (region.start..region.end()).step_by(unit as usize) {
-        filler.touch(&mut bytes, offset);
         let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
-        session.submit_unkept(request)?;
+        session.submit_unique(request, &mut filler)?;
         session.poll(true, &mut completed)?;
         let Some(write) = completed.pop() else {
             return Err(MethodError::Unfinished { part: key.to_string() });

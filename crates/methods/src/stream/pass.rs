@@ -207,11 +207,10 @@ impl Flight {
                 bytes
             }
         };
-        self.filler.touch(&mut bytes, offset);
         self.count += 1;
         let tag = self.traffic.begin(Some(frame));
         let request = BlockRequest { tag, way: BlockWay::Write, offset, bytes };
-        session.submit_unkept(request)
+        session.submit_unique(request, &mut self.filler)
     }
 
     /// Records the completion time of a frame, which is that of its last part.

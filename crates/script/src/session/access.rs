@@ -10,6 +10,7 @@ use record::Health;
 use rig::{
     BlockDone, BlockRequest, CommandRun, Event, Measurement, Preparation, Prepared, Rig, RigError,
 };
+use workload::Filler;
 
 use super::limits::Cost;
 use super::{Door, Session, complete};
@@ -78,6 +79,12 @@ impl Session<'_> {
     pub fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
         self.charge(Cost::from_request(&request))?;
         Ok(self.rig().blocks()?.submit_unkept(request)?)
+    }
+
+    /// Submits a write that is never read back, made unique by `filler`.
+    pub fn submit_unique(&mut self, request: BlockRequest, filler: &mut Filler) -> Result<()> {
+        self.charge(Cost::from_request(&request))?;
+        Ok(self.rig().blocks()?.submit_unique(request, filler)?)
     }
 
     /// Appends completed block requests to `done`; with `wait`, waits for at least one.
