@@ -392,13 +392,9 @@ fn split_last<T>(text: &str, meaning: impl Fn(&str) -> Option<T>) -> (&str, Opti
     if let Some(meant) = meaning(text) {
         return ("", Some(meant));
     }
-    let dots = text.rmatch_indices('.').map(|(dot, _)| dot).take(2).filter(|dot| *dot > 0);
-    for dot in dots {
-        if let Some(meant) = meaning(&text[dot + 1..]) {
-            return (&text[..dot], Some(meant));
-        }
-    }
-    (text, None)
+    let mut dots = text.rmatch_indices('.').map(|(dot, _)| dot).take(2).filter(|dot| *dot > 0);
+    let split = dots.find_map(|dot| Some((&text[..dot], Some(meaning(&text[dot + 1..])?))));
+    split.unwrap_or((text, None))
 }
 
 fn op_of(word: &str) -> Option<OpKind> {
