@@ -190,7 +190,7 @@ fn quantity_row(quantity: &SetQuantity) -> QuantityRow {
     let highest = values.iter().copied().reduce(f64::max).map(in_words).unwrap_or_default();
     let loss = match quantity.loss {
         Loss::Unknown => "",
-        Loss::None => "no loss",
+        Loss::None => "within chance",
         Loss::Host => "HOST CEILING",
         Loss::OneDrive => "one drive",
         Loss::Fastest => "the fastest",
