@@ -73,12 +73,15 @@ impl Starter {
             return Err("the run could not be followed".into());
         };
         let mut messages = BufReader::new(messages);
-        let Some(number) = announced(&mut messages) else {
-            let mut text = String::new();
-            // What it said before it ended.
-            let _ = messages.take(MESSAGE_MAX).read_to_string(&mut text);
-            let _ = child.wait();
-            return Err(format!("the run did not begin: {}", text.trim()));
+        let number = match announced(&mut messages) {
+            Ok(number) => number,
+            Err(mut text) => {
+                // What else it said before it ended.
+                let _ = messages.take(MESSAGE_MAX).read_to_string(&mut text);
+                let _ = child.wait();
+                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                return Err(format!("the run did not begin: {text}"));
+            }
         };
         let moment = Arc::new(Mutex::new(Moment::default()));
         let copy = Arc::clone(&moment);
@@ -97,11 +100,12 @@ impl Starter {
     }
 }
 
-/// The number in the line with which the command announces a run.
-fn announced(messages: &mut impl BufRead) -> Option<i64> {
+/// The number in the line with which the command announces a run, or what the line says instead.
+fn announced(messages: &mut impl BufRead) -> Result<i64, String> {
     let mut line = String::new();
-    messages.take(MESSAGE_MAX).read_line(&mut line).ok()?;
-    line.strip_prefix("run ")?.split_whitespace().next()?.parse().ok()
+    let _ = messages.take(MESSAGE_MAX).read_line(&mut line);
+    let number = line.strip_prefix("run ").and_then(|rest| rest.split_whitespace().next());
+    number.and_then(|word| word.parse().ok()).ok_or(line)
 }
 
 /// Keeps what the events of a run tell about this moment.
@@ -143,9 +147,10 @@ mod tests {
     #[test]
     fn the_number_is_that_of_the_announcement() {
         let number = |text: &str| announced(&mut text.as_bytes());
-        assert_eq!(number("run 12   quick on /d   about 1:00, reads only\nmore\n"), Some(12));
-        assert_eq!(number("ssdyno: no such target\n"), None);
-        assert_eq!(number(""), None);
+        assert_eq!(number("run 12   quick on /d   about 1:00, reads only\nmore\n"), Ok(12));
+        // The reason that the page shows.
+        assert_eq!(number("ssdyno: no such target\n"), Err("ssdyno: no such target\n".into()));
+        assert_eq!(number(""), Err(String::new()));
     }
 
     #[test]
