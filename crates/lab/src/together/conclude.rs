@@ -204,8 +204,8 @@ impl DriveSet {
 
 /// All runs: alone, beside the others, and alone again.
 fn all_runs(runs: &SetRuns) -> impl Iterator<Item = &Run> {
-    let beside = runs.together.iter().flatten();
-    runs.alone.iter().flatten().chain(beside).chain(runs.again.iter().map(|(_, run)| run))
+    let together = runs.together.iter().flatten();
+    runs.alone.iter().flatten().chain(together).chain(runs.again.iter().map(|(_, run)| run))
 }
 
 /// Whether something else than the drive was measured, at least in part.
