@@ -89,8 +89,8 @@ pub fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
 /// one rate. Nothing else in a drive makes them equal. Empty if the rates differ.
 fn at_one_rate<'s, 'a>(hot: Vec<&'s Subject<'a>>) -> Vec<&'s Subject<'a>> {
     let rates: Vec<_> = hot.into_iter().map(|s| (s, s.median(Digest::both_ways))).collect();
-    let most = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    let limited = rates.into_iter().filter(|(_, rate)| *rate >= ONE_RATE * most);
+    let rate_max = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let limited = rates.into_iter().filter(|(_, rate)| *rate >= ONE_RATE * rate_max);
     let limited: Vec<_> = limited.map(|(subject, _)| subject).collect();
     let all_kinds = limited.iter().any(|s| s.first().random)
         && limited.iter().any(|s| !s.first().random)

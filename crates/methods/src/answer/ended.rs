@@ -77,12 +77,12 @@ fn ended(run: &Run, headline: &str) -> String {
     // Only `wear` counts them: its rates cover only part of an interval.
     let counted = run.metric(ADDED.name).and_then(|metric| metric.value);
     let written_bytes = counted.unwrap_or_else(|| run.series.iter().map(written).sum());
-    let after = match (written_bytes >= 1e6, run.seconds) {
+    let amount = match (written_bytes >= 1e6, run.seconds) {
         (true, _) => format!(" after {} written", decimal(written_bytes as u64)),
         (false, Some(seconds)) => format!(" after {}", duration(seconds)),
         (false, None) => String::new(),
     };
-    let begin = format!("{}{after}: ", if run.ending() == Ending::Failed { FAILED } else { CUT });
+    let begin = format!("{}{amount}: ", if run.ending() == Ending::Failed { FAILED } else { CUT });
     let headline = match headline {
         NOTHING => "nothing was measured.",
         known => known,

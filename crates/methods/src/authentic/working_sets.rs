@@ -37,8 +37,10 @@ fn run(session: &mut Session<'_>, test_region: &TestRegion, seconds: f64) -> Res
     workloads.push(at_end(&workloads[0], test_region));
     // The sets are ascending, so those that fit come first.
     let fitting = workloads[..far_index].iter().filter(|w| fits(w, test_region));
-    let near = fitting.map(unmeasured).collect();
-    let mut sets = WorkingSets { near, far: unmeasured(&workloads[far_index]) };
+    let mut sets = WorkingSets {
+        near: fitting.map(unmeasured).collect(),
+        far: unmeasured(&workloads[far_index]),
+    };
     session.checks_mut().put(sets.clone());
     session.rounds(test_region.rounds, None, |session, round| {
         for index in schedule::order(workloads.len(), round) {

@@ -184,9 +184,9 @@ fn recording(target: &TargetInfo, options: &Options, region: u64) -> Result<Scri
 
 /// The units that a file system of this kind may have here. Fewer than 64 hold no recording.
 fn units(script: &Script, region: u64, block: u32) -> Vec<u32> {
-    let most = if script.kind == VolumeKind::Fat32 { FAT32_MOST } else { u32::MAX };
+    let unit_max = if script.kind == VolumeKind::Fat32 { FAT32_MOST } else { u32::MAX };
     let possible = UNITS.map(|bits| 1 << bits).filter(|unit| {
-        (block..=most).contains(unit) && region / u64::from(*unit) >= 64 && script.holds(*unit)
+        (block..=unit_max).contains(unit) && region / u64::from(*unit) >= 64 && script.holds(*unit)
     });
     possible.collect()
 }

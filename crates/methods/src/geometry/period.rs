@@ -85,10 +85,11 @@ fn stream(session: &mut Session<'_>, filler: &Filler, begin: u64, bytes: u64) ->
 /// the streams, both would look the same, so a number is chosen that no lag divides.
 fn second(chunks: u64, half: u64) -> u64 {
     let lags = analysis::PERIOD_MIN as u64..=chunks / analysis::CYCLES_MIN as u64;
-    let most = half - chunks;
-    let skipped =
-        (1..=most).rev().find(|skipped| lags.clone().all(|lag| !skipped.is_multiple_of(lag)));
-    chunks + skipped.unwrap_or(most)
+    let skipped_max = half - chunks;
+    let skipped = (1..=skipped_max)
+        .rev()
+        .find(|skipped| lags.clone().all(|lag| !skipped.is_multiple_of(lag)));
+    chunks + skipped.unwrap_or(skipped_max)
 }
 
 fn judge(streams: &[Stream]) -> Writes {

@@ -136,10 +136,10 @@ struct Rests {
 
 impl Rests {
     fn new(test_region: &TestRegion, rounds: u32, logical_block: u32) -> Rests {
-        let most = (test_region.seconds - FILL_SECONDS).max(1.0) / f64::from(rounds);
+        let round_seconds = (test_region.seconds - FILL_SECONDS).max(1.0) / f64::from(rounds);
         let fitting = RESTS.into_iter().filter(|rest| {
             let upto: f64 = RESTS.iter().filter(|other| *other <= rest).sum();
-            upto <= most
+            upto <= round_seconds
         });
         let block = BLOCK.max(u64::from(logical_block));
         Rests {
