@@ -72,14 +72,14 @@ impl Default for Clock {
 /// Counter and kernel clock at the same moment: of five pairs, the one that took the fewest ticks
 /// to read.
 fn paired_reading() -> (u64, u64) {
-    let read = || {
+    let readings = [(); 5].map(|()| {
         let before = counter::read();
         let ns = monotonic_ns();
         let after = counter::read();
         (after.wrapping_sub(before), before.wrapping_add(after.wrapping_sub(before) / 2), ns)
-    };
-    let best = [(); 5].map(|()| read()).into_iter().min().unwrap_or_default();
-    (best.1, best.2)
+    });
+    let (_, count, ns) = readings.into_iter().min().unwrap_or_default();
+    (count, ns)
 }
 
 /// Whether the kernel uses the same counter as its clock source, directly or through kvm-clock.

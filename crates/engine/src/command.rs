@@ -46,13 +46,12 @@ impl Stage<'_> {
             command.current_dir(directory);
         }
         self.sync()?;
-        let sample = || self.device.watch();
-        let (before, counted_before) = (sample(), accounting::traffic());
+        let (before, counted_before) = (self.device.watch(), accounting::traffic());
         let start = self.clock.now();
         let child = process::spawn(&mut command)?;
         let ended = self.wait(child.id())?;
         let end = self.clock.now();
-        let (after, counted_after) = (sample(), accounting::traffic());
+        let (after, counted_after) = (self.device.watch(), accounting::traffic());
         self.sync()?;
         let synced = self.clock.now();
         let moved = |now: Option<Sample>, ns| Some(traffic(before?, now?, ns));
@@ -68,7 +67,7 @@ impl Stage<'_> {
                 written_bytes: after.written_bytes.saturating_sub(before.written_bytes),
             }),
             device: moved(after, end - start),
-            device_synced: moved(sample(), synced - start),
+            device_synced: moved(self.device.watch(), synced - start),
         })
     }
 

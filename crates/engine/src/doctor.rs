@@ -341,8 +341,9 @@ fn thinned(case: &Case<'_>) -> Option<Finding> {
 
 fn others(case: &Case<'_>) -> Option<Finding> {
     let device = case.measurement.device?;
-    let moved = |kind| case.measurement.kind(kind).map_or(0, |k| k.bytes);
-    let job_bytes = moved(OpKind::Read) + moved(OpKind::Write);
+    let kinds = [OpKind::Read, OpKind::Write].into_iter();
+    let job_bytes: u64 =
+        kinds.filter_map(|kind| case.measurement.kind(kind)).map(|stats| stats.bytes).sum();
     let device_bytes = device.read_bytes + device.written_bytes;
     // File systems add metadata and journal traffic. More than a quarter above our bytes indicates
     // another user.
@@ -368,11 +369,9 @@ fn others(case: &Case<'_>) -> Option<Finding> {
 fn file_system_adds(case: &Case<'_>) -> Option<Finding> {
     let (traced, file_system) =
         case.observations.traced.as_ref().zip(case.info.target.filesystem.as_ref())?;
-    let count = |kind| case.measurement.kind(kind).map_or(0, |k| k.ops);
-    let (name, ops) = match count(OpKind::Write) {
-        0 => ("read", count(OpKind::Read)),
-        writes => ("write", writes),
-    };
+    let [reads, writes] = [OpKind::Read, OpKind::Write]
+        .map(|kind| case.measurement.kind(kind).map_or(0, |stats| stats.ops));
+    let (name, ops) = if writes == 0 { ("read", reads) } else { ("write", writes) };
     if ops < ADDED_OPS_MIN {
         return None;
     }
@@ -403,11 +402,13 @@ fn other_users(traced: Option<&Traced>, device_bytes: u64) -> String {
     let mut processes: Vec<&OtherProcess> =
         traced.map_or(Vec::new(), |traced| traced.others.iter().collect());
     processes.sort_by_key(|process| std::cmp::Reverse(process.bytes));
-    let percent = |bytes: u64| 100.0 * bytes as f64 / device_bytes.max(1) as f64;
-    let users = processes.iter().filter(|process| percent(process.bytes) >= OTHER_SHARE_MIN);
+    let users = processes
+        .iter()
+        .map(|process| (&process.name, 100.0 * process.bytes as f64 / device_bytes.max(1) as f64));
     let users = users
+        .filter(|(_, percent)| *percent >= OTHER_SHARE_MIN)
         .take(OTHERS_NAMED)
-        .map(|process| format!("{} ({:.0}% of its bytes)", process.name, percent(process.bytes)));
+        .map(|(name, percent)| format!("{name} ({percent:.0}% of its bytes)"));
     let users = users.collect::<Vec<_>>().join(", ");
     if users.is_empty() {
         "something else also uses it".into()

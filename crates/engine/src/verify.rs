@@ -191,11 +191,13 @@ impl Verifier {
             return None;
         }
         // A stamp of an earlier run contains the number of its write.
-        let stamped = || {
+        let sequence = if sequence == UNWRITTEN {
             let mut sectors = found.chunks_exact(layout.sector);
-            sectors.find_map(|sector| stamp::read_sector(sector, layout.at))
+            let stamp = sectors.find_map(|sector| stamp::read_sector(sector, layout.at));
+            stamp?.sequence as u32
+        } else {
+            sequence
         };
-        let sequence = if sequence == UNWRITTEN { stamped()?.sequence as u32 } else { sequence };
         self.dress(at, sequence, &mut block);
         Some(block)
     }

@@ -97,8 +97,8 @@ impl MemoryDevice {
         user: U,
     ) -> U::Out {
         let arena = placed.and_then(|()| arena(ask, ask.workload.depth));
-        let queue = |arena| Queue { memory: self, clock: ask.clock, arena, queued: Vec::new() };
-        user.with(arena.map(queue))
+        let queued = Vec::new();
+        user.with(arena.map(|arena| Queue { memory: self, clock: ask.clock, arena, queued }))
     }
 }
 
@@ -120,8 +120,8 @@ impl MemoryDrive {
     /// Writes content, unless it is lost.
     fn write(&mut self, at: usize, bytes: &[u8]) {
         self.counters.written_bytes += bytes.len() as u64;
-        let is_lost = |dice: &mut Flips| dice.below(1_000_000) < (dice.share * 1e6) as u64;
-        if self.losses.as_mut().is_some_and(is_lost) {
+        let dice = self.losses.as_mut();
+        if dice.is_some_and(|dice| dice.below(1_000_000) < (dice.share * 1e6) as u64) {
             self.lost += 1;
         } else {
             self.bytes[at..at + bytes.len()].copy_from_slice(bytes);

@@ -57,10 +57,6 @@ impl Machine {
 
     /// Formats the drive and checks that it is still the same drive.
     pub(super) fn format_drive(&mut self, block_bytes: u32) -> Result<()> {
-        let who = |info: &TargetInfo| {
-            let drive = info.target.drive.as_ref();
-            drive.map(|d| (d.serial.clone(), d.model.clone(), d.hardware_id.clone()))
-        };
         // The queue's thread shares the device.
         self.queue.close();
         let device = Arc::get_mut(&mut self.device);
@@ -77,7 +73,11 @@ impl Machine {
             self.ended = None;
         }
         let info = formatted.map_err(|e| device_error(&self.info, "format", e))?;
-        if who(&info) != who(&self.info) {
+        let [new, old] = [&info, &self.info].map(|info| {
+            let drive = info.target.drive.as_ref();
+            drive.map(|drive| (&drive.serial, &drive.model, &drive.hardware_id))
+        });
+        if new != old {
             let text = "a different drive appeared after the format: nothing was written to it";
             return Err(RigError::Refused(text.into()));
         }

@@ -332,8 +332,8 @@ impl Rig for Machine {
             clock: self.clock,
             interrupt: &self.interrupt,
         };
-        let what = || format!("running '{}'", words.join(" "));
-        stage.run(words).map_err(|e| device_error(&self.info, &what(), e))
+        let what = format!("running '{}'", words.join(" "));
+        stage.run(words).map_err(|e| device_error(&self.info, &what, e))
     }
 
     /// A device that bypasses the kernel asks the drive directly.

@@ -33,12 +33,10 @@ pub(crate) fn make(entries: u32, features: RingFeatures) -> io::Result<IoUring> 
     if features.polls_submissions || features.polls_completions {
         return polling(features).setup_clamp().build(entries);
     }
-    let lean = |builder: &mut io_uring::Builder| {
-        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_clamp();
-    };
     let (mut newest, mut newer) = (IoUring::builder(), IoUring::builder());
-    lean(&mut newest);
-    lean(&mut newer);
+    for builder in [&mut newest, &mut newer] {
+        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_clamp();
+    }
     let ring = newest
         .setup_no_sqarray()
         .build(entries)

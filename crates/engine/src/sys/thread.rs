@@ -15,10 +15,11 @@ pub(crate) fn usage() -> ThreadUsage {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
     };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    let [user_ns, system_ns] = [usage.ru_utime, usage.ru_stime]
+        .map(|time| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000);
     ThreadUsage {
-        user_ns: ns(usage.ru_utime),
-        system_ns: ns(usage.ru_stime),
+        user_ns,
+        system_ns,
         waiting_ns: waiting_ns(),
         switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
         major_faults: usage.ru_majflt as u64,

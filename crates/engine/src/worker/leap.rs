@@ -127,8 +127,8 @@ impl Leaper {
     /// Share by which the rate changes per interval: the later half of the pool beside the earlier.
     fn drift(&self) -> f64 {
         let half = self.pool.len() / 2;
-        let sum = |pool: &[Kinds]| pool.iter().map(ops).sum::<u64>().max(1) as f64;
-        let [early, late] = [&self.pool[..half], &self.pool[self.pool.len() - half..]].map(sum);
+        let [early, late] = [&self.pool[..half], &self.pool[self.pool.len() - half..]]
+            .map(|pool| pool.iter().map(ops).sum::<u64>().max(1) as f64);
         (late / early - 1.0).abs() / half.max(1) as f64
     }
 

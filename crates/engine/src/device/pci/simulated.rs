@@ -47,11 +47,11 @@ impl Wire {
     /// A controller with `count` such namespaces.
     #[cfg(test)]
     pub(crate) fn with(setup: Setup, blocks: u64, count: usize) -> Wire {
-        let media = || {
+        let media = std::iter::repeat_with(|| {
             let timing = Timing::Fixed { ns: 20_000, spread_ns: 40_000 };
             SimulatedMedia::new(BLOCK_BYTES, blocks, timing)
-        };
-        Wire::to(setup, std::iter::repeat_with(media).take(count).collect(), None)
+        });
+        Wire::to(setup, media.take(count).collect(), None)
     }
 
     /// A controller with a namespace of `blocks` blocks of 512 bytes, which completes every command

@@ -46,13 +46,12 @@ impl Traffic {
 
     /// The counts, with the given temperature. The busy times of several queue pairs are added up.
     pub(crate) fn sample(&self, temperature_c: Option<f64>) -> Sample {
-        let load = |count: &AtomicU64| count.load(Relaxed);
         Sample {
-            read_bytes: load(&self.read),
-            written_bytes: load(&self.written),
-            discarded_bytes: load(&self.discarded),
-            busy_ms: load(&self.busy_ns) / 1_000_000,
-            weighted_ms: load(&self.weighted_ns) / 1_000_000,
+            read_bytes: self.read.load(Relaxed),
+            written_bytes: self.written.load(Relaxed),
+            discarded_bytes: self.discarded.load(Relaxed),
+            busy_ms: self.busy_ns.load(Relaxed) / 1_000_000,
+            weighted_ms: self.weighted_ns.load(Relaxed) / 1_000_000,
             in_flight: 0,
             requests: Default::default(),
             temperature_c,
