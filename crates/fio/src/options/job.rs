@@ -113,14 +113,14 @@ pub(crate) fn cpu_list(text: &str) -> Parsed<Vec<u32>> {
 
 /// `0,2-4`: numbers below `end`, ascending; `what` names them in errors.
 pub(super) fn numbers(text: &str, end: u32, what: &str) -> Parsed<Vec<u32>> {
-    let number = |text: &str| match text.trim().parse::<u32>() {
-        Ok(number) if number < end => Ok(number),
-        _ => Err(format!("'{text}' is not {what}")),
-    };
     let mut numbers = std::collections::BTreeSet::new();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let (low, high) = (number(low)?, number(high)?);
+        let [low, high] = [low, high].map(|text| match text.trim().parse::<u32>() {
+            Ok(number) if number < end => Ok(number),
+            _ => Err(format!("'{text}' is not {what}")),
+        });
+        let (low, high) = (low?, high?);
         if low > high {
             return Err(format!("'{part}' goes backwards"));
         }

@@ -188,8 +188,9 @@ fn sides(shown: &Shown<'_>, bins: bool) -> Fields {
         return vec![mixed()];
     }
     let kinds = [("read", OpKind::Read), ("write", OpKind::Write), ("trim", OpKind::Discard)];
-    let side_of = |kind| side(shown, shown.side(kind), &shown.left_out(kind), bins);
-    let mut fields = kinds.map(|(name, kind)| (name, side_of(kind))).to_vec();
+    let sides = kinds
+        .map(|(name, kind)| (name, side(shown, shown.side(kind), &shown.left_out(kind), bins)));
+    let mut fields = sides.to_vec();
     let flushes = shown.flushes();
     let flush_latency = latency::fields(flushes.map(|f| &f.service), any_percentiles(shown), bins);
     let sync_fields =

@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rig::Logged;
-
 use super::histograms;
 use super::lines::{LineParts, LogFile, LogLine};
 use super::shown::windows;
@@ -63,12 +61,11 @@ pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Writes the bandwidth of all clones together, by direction, and returns the paths.
 fn write_combined(ran: &Ran<'_>, directory: &Path) -> io::Result<[PathBuf; 3]> {
-    let start_ns = |run: &JobRun<'_>| run.began_unix_ns + run.did.origin_ns + run.did.begin_ns;
-    let first_ns = ran.jobs.iter().map(start_ns).min().unwrap_or(0);
+    let first_ns = ran.jobs.iter().map(start_unix_ns).min().unwrap_or(0);
     let mut sums: Vec<[u64; 3]> = Vec::new();
     for run in &ran.jobs {
         let (start, windows) = windows(run, COMBINED_NS);
-        let start = (start_ns(run) - first_ns) / COMBINED_NS + start;
+        let start = (start_unix_ns(run) - first_ns) / COMBINED_NS + start;
         for (number, window) in (start as usize..).zip(windows) {
             if sums.len() <= number {
                 sums.resize(number + 1, [0; 3]);
@@ -90,6 +87,10 @@ fn write_combined(ran: &Ran<'_>, directory: &Path) -> io::Result<[PathBuf; 3]> {
         log.finish()?;
     }
     Ok(paths)
+}
+
+fn start_unix_ns(run: &JobRun<'_>) -> u64 {
+    run.began_unix_ns + run.did.origin_ns + run.did.begin_ns
 }
 
 /// The rate of a combined interval. An engine that moves nothing passes 18 GB in one.
@@ -149,8 +150,7 @@ fn write_log(run: &JobRun<'_>, value: LogValue, out: &mut LogFile) -> io::Result
         return histograms::write_log(run, out.text());
     }
     let logs = &run.job.logs;
-    let began_ns = run.began_unix_ns + run.did.origin_ns + run.did.begin_ns;
-    let epoch_ms = if logs.unix_epoch { began_ns / 1_000_000 } else { 0 };
+    let epoch_ms = if logs.unix_epoch { start_unix_ns(run) / 1_000_000 } else { 0 };
     let line_parts = LineParts::from_logs(logs);
     let write = |line: LogLine| out.add(&LogLine { ms: line.ms + epoch_ms, ..line }, line_parts);
     let is_part = matches!(value, LogValue::Submission | LogValue::Completion);
@@ -171,7 +171,8 @@ fn each(
     let place = (1u64 << run.place_bits) - 1;
     let own_priority =
         run.job.io_priority().map_or(0, |(class, level)| packed(class.into(), level.into(), 0));
-    let line = |logged: &Logged| {
+    run.log.each(|logged| {
+        let Some(direction) = direction(logged.op.kind) else { return Ok(()) };
         let bytes = u64::from(logged.op.bytes);
         let amount = match value {
             LogValue::Bandwidth => {
@@ -183,10 +184,10 @@ fn each(
             LogValue::Latency | LogValue::Histogram => logged.service_ns,
         };
         let issued_ns = logged.done_ns.saturating_sub(logged.service_ns + run.did.begin_ns);
-        Some(LogLine {
+        write(LogLine {
             ms: logged.done_ns.saturating_sub(run.did.begin_ns) / 1_000_000,
             values: vec![amount],
-            direction: direction(logged.op.kind)?,
+            direction,
             bytes,
             offset: logged.op.offset & place,
             priority: if logged.priority == 0 { own_priority } else { logged.priority },
@@ -196,8 +197,7 @@ fn each(
                 _ => 0,
             },
         })
-    };
-    run.log.each(|logged| line(logged).map_or(Ok(()), &mut write))
+    })
 }
 
 /// One line per average and direction with operations.
@@ -266,6 +266,7 @@ fn averages_of_parts(run: &JobRun<'_>, value: LogValue) -> io::Result<Vec<LogLin
 
 #[cfg(test)]
 mod tests {
+    use rig::Logged;
     use workload::{Op, OpKind};
 
     use super::*;

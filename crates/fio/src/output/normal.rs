@@ -62,11 +62,11 @@ pub fn announce(plan: &Plan) -> String {
 
 /// What fio would start: `1 thread and 2 processes`.
 fn fios_clones(plan: &Plan) -> String {
-    let count = |is_thread: bool| -> u32 {
+    let [threads, processes] = [true, false].map(|is_thread| -> u32 {
         let jobs = plan.jobs.iter().filter(|job| job.thread == is_thread);
         jobs.map(|job| job.numjobs).sum()
-    };
-    let kinds = [(count(true), "thread", "threads"), (count(false), "process", "processes")];
+    });
+    let kinds = [(threads, "thread", "threads"), (processes, "process", "processes")];
     let words = kinds.iter().filter(|(count, ..)| *count > 0);
     let words =
         words.map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }));
@@ -369,14 +369,12 @@ fn disks(text: &mut String, ran: &Ran<'_>) {
     }
     text.push_str("\nDisk stats (read/write):\n");
     for DiskUse { name, ios, sectors, merges, ticks, in_queue, util } in &ran.disks {
-        let pair = |[read, written]: [u64; 2]| format!("{read}/{written}");
+        let [ios, sectors, merges, ticks] =
+            [ios, sectors, merges, ticks].map(|[read, written]| format!("{read}/{written}"));
         let _ = writeln!(
             text,
-            "  {name}: ios={}, sectors={}, merge={}, ticks={}, in_queue={in_queue}, util={util:.2}%",
-            pair(*ios),
-            pair(*sectors),
-            pair(*merges),
-            pair(*ticks),
+            "  {name}: ios={ios}, sectors={sectors}, merge={merges}, ticks={ticks}, \
+             in_queue={in_queue}, util={util:.2}%",
         );
     }
 }

@@ -95,13 +95,17 @@ impl JobClone<'_> {
         // A share limits each pass, an amount all of them.
         let pass_bytes =
             job.space.pass_share.map_or(size, |share| share.bytes_of(file_bytes).min(size));
-        let flash = |model| overwrites::flash_bytes(model, file_bytes, job.access.min_bs());
         let io_size = match job.space.io_size {
             Some(Amount::Bytes(bytes)) => Some(bytes),
             _ => None,
         };
         // As in fio, sprandom sets it, whatever is given.
-        let io_size = job.access.sprandom.as_ref().map(flash).or(io_size);
+        let flash_bytes = job
+            .access
+            .sprandom
+            .as_ref()
+            .map(|model| overwrites::flash_bytes(model, file_bytes, job.access.min_bs()));
+        let io_size = flash_bytes.or(io_size);
         let limit_bytes = io_size.unwrap_or(pass_bytes);
         // As in fio, further clones of a job with several open files have no zones.
         let zone = job.access.zone.filter(|_| self.number == 0 || job.files.openfiles <= 1);

@@ -67,10 +67,8 @@ impl Least {
             if spent < self.cycle_ns {
                 return None;
             }
-            let rate =
-                |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(spent)) as u64;
-            let (byte_rate, op_rate) =
-                (rate(total.bytes - before.bytes), rate(total.ops - before.ops));
+            let [byte_rate, op_rate] = [total.bytes - before.bytes, total.ops - before.ops]
+                .map(|amount| (u128::from(amount) * 1_000_000_000 / u128::from(spent)) as u64);
             match (bytes, ops) {
                 (Some(least), _) if byte_rate < least => {
                     return Some(format!("rate_min={least}B/s not met, got {byte_rate}B/s"));

@@ -69,17 +69,13 @@ impl VerifyState {
         let numbers = state[FIXED..].chunks_exact(8).map(|number| word(number, 0));
         let (in_flight, failed): (Vec<_>, Vec<_>) =
             (0u32..).zip(numbers).partition(|(place, _)| *place < depth);
-        let writes = |list: Vec<(u32, u64)>| {
+        let [in_flight, failed] = [in_flight, failed].map(|list| {
             let numbers = list.into_iter().map(|(_, number)| number);
             let mut numbers: Vec<_> = numbers.filter(|number| *number != NO_WRITE).collect();
             numbers.sort_unstable();
             numbers
-        };
-        Ok(VerifyState {
-            writes: word(state, 8),
-            in_flight: writes(in_flight),
-            failed: writes(failed),
-        })
+        });
+        Ok(VerifyState { writes: word(state, 8), in_flight, failed })
     }
 
     /// The content of a file of a clone that has nothing in flight.

@@ -192,9 +192,10 @@ impl SteadyGroup {
         }
         let (ops, bytes, service_ns) = sums;
         let nanos = self.per_window * interval_ns;
-        let per_s = |n: u64| (u128::from(n) * 1_000_000_000 / u128::from(nanos)) as u64;
+        let [iops, bw] =
+            [ops, bytes].map(|n: u64| (u128::from(n) * 1_000_000_000 / u128::from(nanos)) as u64);
         let lat = service_ns.checked_div(ops).unwrap_or(0);
-        Some(Window { iops: per_s(ops), bw: per_s(bytes), lat })
+        Some(Window { iops, bw, lat })
     }
 }
 
