@@ -243,13 +243,11 @@ fn misfit(spec: &DriveSpec, cells: &[MeasuredCell]) -> f64 {
 /// Distance of the parameters from the base's, which decides between equally good fits. A weight of
 /// 1/100 makes a fit that is 10% better in one cell as good as a parameter closer by a factor of e.
 fn strangeness(spec: &DriveSpec, base: &DriveSpec) -> f64 {
-    let value = |parameter: &Parameter, spec: &DriveSpec| {
-        (parameter.place)(&mut spec.clone()).value.max(1e-3)
-    };
-    let knobs = [&LATENCY, &SLC_READ, &READ, &READ_CORE];
-    let distances = knobs
-        .into_iter()
-        .map(|parameter| libm::log(value(parameter, spec) / value(parameter, base)).powi(2));
+    let distances = [&LATENCY, &SLC_READ, &READ, &READ_CORE].into_iter().map(|parameter| {
+        let [value, base] =
+            [spec, base].map(|spec| (parameter.place)(&mut spec.clone()).value.max(1e-3));
+        libm::log(value / base).powi(2)
+    });
     0.01 * distances.sum::<f64>()
 }
 

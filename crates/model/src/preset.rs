@@ -310,10 +310,10 @@ fn walk(prefix: &str, table: &Table, lines: &mut Vec<FigureLine>) {
         let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
             Value::Table(inner) if inner.contains_key("value") => {
-                let text =
-                    |name: &str| inner.get(name).and_then(Value::as_str).unwrap_or("").into();
+                let [from, source] = ["from", "source"]
+                    .map(|name| inner.get(name).and_then(Value::as_str).unwrap_or("").into());
                 let value = inner.get("value").map(shown).unwrap_or_default();
-                lines.push(FigureLine { key, value, from: text("from"), source: text("source") });
+                lines.push(FigureLine { key, value, from, source });
             }
             Value::Table(inner) => walk(&key, inner, lines),
             Value::Array(items) => {

@@ -57,8 +57,8 @@ impl Shape {
     pub fn rules(&self, spec: &DriveSpec) -> Rules {
         let superblock = u64::from(self.layout.superblock_pages) * u64::from(*spec.map.unit_bytes);
         let bits = (*spec.nand.bits).max(1);
-        let blocks = |bytes: u64| (bytes * u64::from(bits)).div_ceil(superblock) as u32;
-        let (fixed, dynamic) = (blocks(spec.slc.fixed.0), blocks(spec.slc.dynamic.0));
+        let [fixed, dynamic] = [spec.slc.fixed.0, spec.slc.dynamic.0]
+            .map(|bytes| (bytes * u64::from(bits)).div_ceil(superblock) as u32);
         let drain = spec.slc.drain.clamp(0.0, 0.9);
         let spare = spec.capacity.0 as f64 * *spec.op / superblock as f64;
         Rules {

@@ -58,9 +58,11 @@ impl Vary {
         let amount = *vary.amount;
         let seed = mix(*spec.seed ^ 0x5bec_1e55);
         let specimen = 1.0 + amount * *vary.specimen * normal(seed);
-        let die =
-            |i: usize| pair(amount * *vary.die, mix(seed ^ (i as u64 + 1))).map(|f| f * specimen);
-        let block = |i: usize| pair(amount * *vary.block, mix(seed ^ ((i as u64) << 32)));
+        let specimens = (0..dies).map(|i| {
+            pair(amount * *vary.die, mix(seed ^ (i as u64 + 1))).map(|factor| factor * specimen)
+        });
+        let blocks = (0..ENTRIES)
+            .map(|i| pair(amount * *vary.block, mix(seed ^ ((i as u64) << 32))).map(fixed));
         let mut dice = mix(*vary.session_seed ^ 0xd1ce);
         let session = amount * *vary.session * normal(next(&mut dice));
         let least_us = *spec.command.latency_us + *spec.host.command_us;
@@ -70,9 +72,9 @@ impl Vary {
         let retry = amount * *vary.retry + *spec.wear.retry * spec.wear.used.powi(2);
         let mut vary = Vary {
             on: amount > 0.0,
-            specimen: (0..dies).map(die).collect(),
+            specimen: specimens.collect(),
             dies: vec![[ONE as u32; 2]; dies],
-            blocks: (0..ENTRIES).map(|i| block(i).map(fixed)).collect(),
+            blocks: blocks.collect(),
             retry_below: (retry.min(1.0) * f64::from(u32::MAX)) as u32,
             host_mean: host.iter().map(|&ns| u64::from(ns)).sum::<u64>() / ENTRIES as u64,
             host,

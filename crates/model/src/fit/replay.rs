@@ -54,8 +54,9 @@ pub fn run_pass(spec: &DriveSpec, pass: &FillPass) -> FillPass {
     let block = pass.block.max(4096);
     let bytes = stand.drive.bytes() / u64::from(block) * u64::from(block);
     let mut stretch = |from: f64, to: f64| {
-        let grid = |at: f64| (at as u64).min(bytes) / u64::from(block) * u64::from(block);
-        let region = Region { start: grid(from), bytes: grid(to) - grid(from) };
+        let [start, end] =
+            [from, to].map(|at| (at as u64).min(bytes) / u64::from(block) * u64::from(block));
+        let region = Region { start, bytes: end - start };
         let (bytes, ns) =
             stand.run(sequence(OpKind::Write, region, block), pass.depth.max(1) as usize, u64::MAX);
         (bytes as f64, ns as f64 / 1e9)
