@@ -6,12 +6,12 @@ use crate::{Declared, Form, MethodError, MethodInfo, Options, Result};
 
 /// The method with this name; the error lists the known names and suggests the nearest.
 pub fn find(methods: &[&'static MethodInfo], name: &str) -> Result<&'static MethodInfo> {
-    let names = || methods.iter().map(|m| m.name);
+    let names = methods.iter().map(|m| m.name);
     let method = methods.iter().copied().find(|m| m.name == name);
     method.ok_or_else(|| MethodError::Unknown {
         name: name.to_string(),
-        nearest: nearest(name, names()),
-        known: names().collect::<Vec<_>>().join(", "),
+        nearest: nearest(name, names.clone()),
+        known: names.collect::<Vec<_>>().join(", "),
     })
 }
 

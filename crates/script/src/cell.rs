@@ -145,12 +145,12 @@ impl Drift {
 
     /// `random 4 KiB reads at depth 1 fell from 12.0k IOPS to 9.0k IOPS`.
     pub fn in_words(&self) -> String {
-        let in_unit = |rate: f64| match self.unit {
+        let [early, late] = [self.early, self.late].map(|rate| match self.unit {
             Unit::Iops => format!("{} IOPS", amount(rate)),
             _ => throughput(rate),
-        };
+        });
         let verb = if self.falls() { "fell" } else { "rose" };
-        format!("{} {verb} from {} to {}", self.of, in_unit(self.early), in_unit(self.late))
+        format!("{} {verb} from {early} to {late}", self.of)
     }
 
     /// Its two rates.

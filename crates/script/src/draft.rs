@@ -66,8 +66,9 @@ impl<'o> Draft<'o> {
     /// Adds a chart, without the sources that do not exist.
     #[must_use]
     pub fn chart(mut self, mut chart: Chart) -> Draft<'o> {
-        let has_value = |name: &str| self.find(MetricKey::parse(name)).is_some();
-        chart.retain(|name| has_value(name) || self.series(name).is_some());
+        chart.retain(|name| {
+            self.find(MetricKey::parse(name)).is_some() || self.series(name).is_some()
+        });
         if !chart.is_empty() {
             self.answer.charts.push(chart);
         }
@@ -78,12 +79,11 @@ impl<'o> Draft<'o> {
     /// sensor has no temperatures.
     #[must_use]
     pub fn chart_of_column(self, mut chart: Chart) -> Draft<'o> {
-        let has_values = |series: &Series| {
+        let drawn = self.out.series.iter().filter(|series| {
             let columns = series.columns.iter().filter(|column| column.unit == chart.y);
             columns.flat_map(|column| &column.values).any(Option::is_some)
-        };
-        let drawn: Vec<&str> =
-            self.out.series.iter().filter(|s| has_values(s)).map(|s| s.name.as_str()).collect();
+        });
+        let drawn: Vec<&str> = drawn.map(|series| series.name.as_str()).collect();
         chart.retain(|key| drawn.contains(&key));
         self.chart(chart)
     }

@@ -133,10 +133,10 @@ impl Outcome {
 
     /// Adds I/O errors or failed checks.
     pub fn add_errors(&mut self, new: &IoErrors) {
-        let is_same = |e: &&mut IoErrors| {
-            (&e.op, &e.kind, &e.workload) == (&new.op, &new.kind, &new.workload)
-        };
-        match self.errors.iter_mut().find(is_same) {
+        let mut errors = self.errors.iter_mut();
+        let same =
+            errors.find(|e| (&e.op, &e.kind, &e.workload) == (&new.op, &new.kind, &new.workload));
+        match same {
             None => self.errors.push(new.clone()),
             Some(known) => {
                 known.count += new.count;

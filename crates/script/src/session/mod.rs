@@ -474,11 +474,11 @@ impl<'a> Session<'a> {
 
     /// Whether a metric of this operation kind is still unexplained. Always true while planning.
     pub fn is_open(&self, kind: OpKind) -> bool {
-        let open = |metric: &&str| {
-            let key = MetricKey::parse(metric);
-            key.as_cell().is_some_and(|c| c.words.is_empty() && c.op == Some(kind))
-        };
-        self.plans() || rules::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
+        self.plans()
+            || rules::open_metrics(&self.digests, &self.out.verdicts).iter().any(|metric| {
+                let key = MetricKey::parse(metric);
+                key.as_cell().is_some_and(|c| c.words.is_empty() && c.op == Some(kind))
+            })
     }
 
     /// Sets the function that computes the answer from the outcome.

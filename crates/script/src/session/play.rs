@@ -34,8 +34,11 @@ impl Session<'_> {
         limited.iter().for_each(|w| self.out.issued(w));
         self.mark_written(workloads.iter().any(|w| w.mix.changes_data()));
         let issue = Issue { log: stage.intervals.is_some(), ..Issue::default() };
-        let job = |(w, sources)| Job { sources, issue: issue.clone(), ..Job::from_workload(w) };
-        let jobs = limited.iter().zip(sources).map(job);
+        let jobs = limited.iter().zip(sources).map(|(w, sources)| Job {
+            sources,
+            issue: issue.clone(),
+            ..Job::from_workload(w)
+        });
         let mut performance = self.rig().perform(jobs.collect(), stage)?;
         let measurement = std::mem::take(&mut performance.whole);
         // A plan spends the bound of each workload, a run the sum that was measured.
