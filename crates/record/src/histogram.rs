@@ -112,9 +112,9 @@ impl Histogram {
         }
         self.counts[first..].fill(0);
         let minimum = self.min;
-        let full = || self.counts.iter().enumerate().filter(|(_, c)| **c > 0);
-        let sum = full().map(|(i, c)| u128::from(middle(i)) * u128::from(*c)).sum();
-        let last = full().next_back().map(|(i, _)| lower(i) + width(i) - 1);
+        let mut full = self.counts.iter().enumerate().filter(|(_, c)| **c > 0);
+        let sum = full.clone().map(|(i, c)| u128::from(middle(i)) * u128::from(*c)).sum();
+        let last = full.next_back().map(|(i, _)| lower(i) + width(i) - 1);
         (self.count, self.sum) = (self.count - count_removed, sum);
         (self.min, self.max) = last.map_or((u64::MAX, 0), |max| (minimum, max));
         count_removed
@@ -242,15 +242,15 @@ impl Histogram {
         let mut full = histogram.buckets();
         let first = full.next();
         let last = full.last().or(first);
-        let holds = |edge: Option<(u64, u64, u64)>, value: Option<u64>| {
-            edge.map(|(low, ..)| bucket(low)) == value.map(bucket)
-        };
-        if !holds(first, min) || !holds(last, max) || min > max {
+        let are_held = [(first, min), (last, max)]
+            .iter()
+            .all(|(edge, value)| edge.map(|(low, ..)| bucket(low)) == value.map(bucket));
+        if !are_held || min > max {
             return Err("minimum and maximum are not in its buckets");
         }
         let (least, most) = (min.unwrap_or(0), max.unwrap_or(0));
-        let bound = |value: u64| value as f64 * histogram.count as f64;
-        if !(bound(least) * 0.999..=bound(most) * 1.001).contains(&(sum as f64)) {
+        let [low, high] = [least, most].map(|value| value as f64 * histogram.count as f64);
+        if !(low * 0.999..=high * 1.001).contains(&(sum as f64)) {
             return Err("the sum is not one of its values");
         }
         (histogram.sum, histogram.min, histogram.max) = (sum, min.unwrap_or(u64::MAX), most);

@@ -124,12 +124,11 @@ fn is_small_number(text: &str) -> bool {
 fn is_counting(text: &str) -> bool {
     const ORDER: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let letters: Vec<char> = text.chars().collect();
-    let follows = |pair: &[char]| match (pair[0], pair[1]) {
-        ('9' | 'F' | 'Z', '0') => true,
-        (a, b) => ORDER.find(a).zip(ORDER.find(b)).is_some_and(|(a, b)| b == a + 1),
-    };
-    let steps = letters.windows(2).filter(|pair| !follows(pair)).count();
-    letters.len() >= 6 && steps <= 1
+    let steps = letters.windows(2).filter(|pair| match (pair[0], pair[1]) {
+        ('9' | 'F' | 'Z', '0') => false,
+        (a, b) => ORDER.find(a).zip(ORDER.find(b)).is_none_or(|(a, b)| b != a + 1),
+    });
+    letters.len() >= 6 && steps.count() <= 1
 }
 
 #[cfg(test)]

@@ -111,11 +111,11 @@ fn cell_in_words(cell: &CellKey, op: Option<OpKind>) -> String {
         Order::Random => "random",
         Order::Mixed => "mixed",
     };
-    let share = |word: &String| word.parse::<u32>().ok().filter(|reads| *reads <= 100);
-    let jobs = |word: &String| word.strip_prefix("jobs").and_then(|n| n.parse::<u32>().ok());
     let (mut shares, mut state, mut threads) = (String::new(), Vec::new(), String::new());
     for word in &cell.words {
-        match (share(word), jobs(word)) {
+        let share = word.parse::<u32>().ok().filter(|reads| *reads <= 100);
+        let jobs = word.strip_prefix("jobs").and_then(|n| n.parse::<u32>().ok());
+        match (share, jobs) {
             (Some(reads), _) if cell.order == Order::Mixed => {
                 shares = format!(" {reads}/{}", 100 - reads);
             }

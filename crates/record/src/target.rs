@@ -132,7 +132,6 @@ impl Health {
     /// Fills in missing values from `other`.
     #[must_use]
     pub fn or(self, other: Health) -> Health {
-        let longer = |a: Vec<_>, b: Vec<_>| if a.is_empty() { b } else { a };
         Health {
             temperature_c: self.temperature_c.or(other.temperature_c),
             temperature_warn_c: self.temperature_warn_c.or(other.temperature_warn_c),
@@ -149,7 +148,7 @@ impl Health {
             power_on_hours: self.power_on_hours.or(other.power_on_hours),
             power_cycles: self.power_cycles.or(other.power_cycles),
             unsafe_shutdowns: self.unsafe_shutdowns.or(other.unsafe_shutdowns),
-            sensors_c: longer(self.sensors_c, other.sensors_c),
+            sensors_c: if self.sensors_c.is_empty() { other.sensors_c } else { self.sensors_c },
             warnings: if self.warnings.is_empty() { other.warnings } else { self.warnings },
         }
     }
