@@ -12,11 +12,11 @@ pub fn nearest<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> Opti
         return None;
     }
     let misspelt = misspelt.to_ascii_lowercase();
-    let edits = |name: &'n str| (levenshtein(&misspelt, &name.to_ascii_lowercase()), name);
-    let is_near = |(edits, name): &(usize, &str)| {
+    let edits = known.map(|name| (levenshtein(&misspelt, &name.to_ascii_lowercase()), name));
+    let similar = edits.filter(|(edits, name)| {
         edits * 5 <= 2 * misspelt.chars().count().max(name.chars().count()).max(3)
-    };
-    known.map(edits).filter(is_near).min_by_key(|near| near.0).map(|near| near.1)
+    });
+    similar.min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
 }
 
 /// The known word of which another is a typing error: a quarter of its letters differ or have changed
@@ -27,9 +27,9 @@ pub fn typo_of<'n>(typed: &str, known: impl Iterator<Item = &'n str>) -> Option<
         return None;
     }
     let typed = typed.to_ascii_lowercase();
-    let edits = |word: &'n str| (osa_distance(&typed, &word.to_ascii_lowercase()), word);
-    let is_typo = |(edits, word): &(usize, &str)| *edits <= (word.chars().count() / 4).max(1);
-    known.map(edits).filter(is_typo).min_by_key(|typo| typo.0).map(|typo| typo.1)
+    let edits = known.map(|word| (osa_distance(&typed, &word.to_ascii_lowercase()), word));
+    let typos = edits.filter(|(edits, word)| *edits <= (word.chars().count() / 4).max(1));
+    typos.min_by_key(|(edits, _)| *edits).map(|(_, word)| word)
 }
 
 /// The end of an error about an unknown name: `; did you mean 'X'?`, or empty if none is near.
