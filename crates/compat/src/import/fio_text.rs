@@ -37,16 +37,17 @@ fn defined(line: &str) -> Option<Defined> {
 /// `(R) 4096B-4096B, (W) 64.0KiB-64.0KiB, ..` (fio 3), `4K-4K/4K-4K/4K-4K` (fio 2), or with commas
 /// (fio 2.17 to 2.19): block sizes of reads, writes and trims, if constant, in bytes.
 fn blocks(text: &str) -> [Option<u64>; 3] {
-    let range = |text: &str| {
-        let (low, high) = text.split_once('-')?;
-        let low = size(low)?;
-        (Some(low) == size(high.split([',', '/', ' ']).next()?)).then_some(low)
-    };
     if text.starts_with("(R) ") {
         return ["(R) ", "(W) ", "(T) "].map(|word| after(text, word).and_then(range));
     }
     let mut parts = text.split([',', '/']).map(range);
     [(); 3].map(|()| parts.next().flatten())
+}
+
+fn range(text: &str) -> Option<u64> {
+    let (low, high) = text.split_once('-')?;
+    let low = size(low)?;
+    (Some(low) == size(high.split([',', '/', ' ']).next()?)).then_some(low)
 }
 
 /// First line of a result: `mix: (groupid=0, jobs=1): err= 0: pid=3879: Tue Oct  3 18:09:33 2023`.

@@ -298,7 +298,6 @@ fn sheet(
     figure: IozoneFigure,
     cells: &mut Vec<IozoneCell>,
 ) -> Result<(), ImportError> {
-    let quoted = |word: &str| word.trim_matches('"').parse::<u64>().ok();
     let heading = lines.next().unwrap_or_default();
     let records: Option<Vec<u64>> = heading.split_whitespace().map(quoted).collect();
     let records =
@@ -313,6 +312,10 @@ fn sheet(
         cells.extend(records.iter().zip(values).map(|(r, v)| (file, *r, figure, v)));
     }
     Ok(())
+}
+
+fn quoted(word: &str) -> Option<u64> {
+    word.trim_matches('"').parse().ok()
 }
 
 fn enter(run: &mut Run, output: Output, cells: &[IozoneCell]) {
