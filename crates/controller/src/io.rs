@@ -110,8 +110,10 @@ impl State {
             (0..command.ranges()).filter_map(|number| self.range(command, number)).collect();
         let index = (command.nsid as usize).wrapping_sub(1);
         let media = self.media.get(index).filter(|_| command.discards());
-        let inside = |(lba, blocks): &(u64, u64)| media.is_some_and(|m| m.holds(*lba, *blocks));
-        let parts = ranges.into_iter().filter(inside).flat_map(|(lba, blocks)| {
+        let ranges = ranges
+            .into_iter()
+            .filter(|(lba, blocks)| media.is_some_and(|m| m.holds(*lba, *blocks)));
+        let parts = ranges.flat_map(|(lba, blocks)| {
             let (start, bytes) = (lba * block, blocks * block);
             (0..bytes).step_by(DISCARD_BYTES_MAX as usize).map(move |at| {
                 let bytes = (bytes - at).min(DISCARD_BYTES_MAX) as u32;

@@ -292,8 +292,7 @@ impl State {
             self.drop_all();
             self.changes = Some((ready_at, 0));
         } else if !earlier_cc & value & regs::CC_ENABLE != 0 {
-            let entries = |shift: u32| (self.aqa >> shift & 0xfff) + 1;
-            let (sq, cq) = (entries(0), entries(16));
+            let [sq, cq] = [0, 16].map(|shift| (self.aqa >> shift & 0xfff) + 1);
             self.sqs.insert(0, Sq::new(self.asq, sq, 0, true));
             self.cqs.insert(0, Cq::new(self.acq, cq));
             self.changes = Some((ready_at, regs::CSTS_READY));
@@ -390,9 +389,10 @@ impl State {
     /// doorbell. One equal to the value requests it for the next entry.
     fn poll_shadow(&mut self) {
         let Some((values, events)) = self.shadow else { return };
+        let places = self.sqs.iter().skip(1);
         let places =
-            |(queue, sq): (&u16, &Sq)| [sq.awake.then_some(2 * queue), Some(2 * queue + 1)];
-        let places: Vec<u16> = self.sqs.iter().skip(1).flat_map(places).flatten().collect();
+            places.flat_map(|(queue, sq)| [sq.awake.then_some(2 * queue), Some(2 * queue + 1)]);
+        let places: Vec<u16> = places.flatten().collect();
         for place in places {
             let offset = 4 * u64::from(place);
             let Some(value) = self.word(values + offset) else { continue };
@@ -427,13 +427,12 @@ impl State {
             for (i, word) in words.iter_mut().enumerate() {
                 *word = self.word(address + 4 * i as u64).unwrap_or_default();
             }
-            let wide = |low: usize| u64::from(words[low]) | u64::from(words[low + 1]) << 32;
             let command = Fetched {
                 sq: queue,
                 cid: (words[0] >> 16) as u16,
                 opcode: words[0] as u8,
                 nsid: words[1],
-                prp: [wide(6), wide(8)],
+                prp: [6, 8].map(|low| u64::from(words[low]) | u64::from(words[low + 1]) << 32),
                 cdw: [words[10], words[11], words[12]],
                 fate: Fate::Done,
             };
