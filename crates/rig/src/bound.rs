@@ -63,10 +63,11 @@ pub fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
     let amount = w.stop.bytes_bound(w.region.bytes);
     // A job completes the block that reaches its share.
     let grid = u64::from(w.blocks.min().max(1)) * jobs;
-    let even =
-        |bytes: u64| jobs == 1 && bytes.is_multiple_of(grid) && w.blocks.min() == w.blocks.max();
-    let amount =
-        amount.map(|bytes| if even(bytes) { bytes } else { bytes.saturating_add(block * jobs) });
+    let amount = amount.map(|bytes| {
+        let is_single = jobs == 1 && w.blocks.min() == w.blocks.max();
+        let is_even = is_single && bytes.is_multiple_of(grid);
+        if is_even { bytes } else { bytes.saturating_add(block * jobs) }
+    });
     let counted = w.stop.ops.map(|ops| ops.saturating_mul(block));
     let timed = w.stop.time_ns.map(|ns| timed(w, target, ns));
     [amount, counted, timed].into_iter().flatten().min().unwrap_or(u64::MAX)

@@ -112,11 +112,11 @@ impl TimeSplit {
         let parts = parts.map(|part| (part.statistic(), self.part_ns(part)));
         let whole = std::iter::once((Statistic::TimeTotal, self.total_ns));
         let rest = std::iter::once((Statistic::TimeUnexplained, self.unexplained_ns()));
-        let mean = |(statistic, ns): (Statistic, u64)| {
+        let means = whole.chain(parts).chain(rest).map(|(statistic, ns)| {
             let key = key.clone().with(statistic);
             Metric::single(key, Unit::Nanoseconds, ns as f64 / self.ops as f64)
-        };
-        whole.chain(parts).chain(rest).map(mean).collect()
+        });
+        means.collect()
     }
 
     /// The mean time of an operation and its parts; `None` without operations.
