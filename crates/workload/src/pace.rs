@@ -194,8 +194,8 @@ impl Open {
         let millirate = (rate * 1000.0).round().max(1.0) as u128;
         let whole = |jobs: u128| ((1_000_000_000_000u128 * jobs) << 64) / millirate;
         let (period, first) = (whole(u128::from(jobs)), whole(1) * u128::from(job));
-        let split = |x: u128| ((x >> 64) as u64, x as u64);
-        let ((ns, fraction), (due, due_fraction)) = (split(period), split(first));
+        let [(ns, fraction), (due, due_fraction)] =
+            [period, first].map(|fixed| ((fixed >> 64) as u64, fixed as u64));
         Open { due, fraction: due_fraction, step: Step::Fixed { ns, fraction }, bursts, moved: 0 }
     }
 

@@ -50,12 +50,12 @@ impl Deck {
             self.count = self.whole.iter().sum();
         }
         let mut card = below(draw, self.count);
-        let is_of = |cards: &u64| {
+        let kind = self.left.iter().position(|cards| {
             let is_found = card < *cards;
             card -= if is_found { 0 } else { *cards };
             is_found
-        };
-        let kind = self.left.iter().position(is_of).unwrap_or(0);
+        });
+        let kind = kind.unwrap_or(0);
         self.left[kind] -= 1;
         self.count -= 1;
         OpKind::ALL[kind]
