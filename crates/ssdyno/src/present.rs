@@ -301,15 +301,17 @@ pub fn plan(
         Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
     table.heading(["step", "times", "time", "writes about", "at most"]);
     for step in &plan.steps {
-        let amount = |bytes: u64| if bytes == 0 { "-".into() } else { units::decimal(bytes) };
-        let most = amount(step.write_bytes_max);
-        let expected_bytes = step.write_bytes_expected.map_or_else(|| "-".to_string(), amount);
+        let amounts = [step.write_bytes_expected, Some(step.write_bytes_max)];
+        let [expected_bytes, bytes_max] = amounts.map(|bytes| match bytes {
+            None | Some(0) => "-".to_string(),
+            Some(bytes) => units::decimal(bytes),
+        });
         table.row([
             TableCell::new(Ink::Plain, step.name.as_str()),
             TableCell::dim(step.times()),
             TableCell::dim(units::span(step.seconds)),
             TableCell::dim(expected_bytes),
-            TableCell::new(Ink::Plain, most),
+            TableCell::new(Ink::Plain, bytes_max),
         ]);
     }
     let effect = match plan.safety {

@@ -73,10 +73,9 @@ fn advice(error: &Error, typed: &[String]) -> String {
         ErrorKind::UnknownArgument => argument.and_then(|typed| {
             let is_run = name.is_some_and(|command| command.get_name() == "run");
             let free = definition.find_subcommand(FREE).filter(|_| is_run);
-            let elsewhere = || option_elsewhere(free, &typed);
             too_early(name, &typed)
                 .or_else(|| option(name, &typed))
-                .or_else(elsewhere)
+                .or_else(|| option_elsewhere(free, &typed))
                 .or_else(|| spelt(name, &typed))
         }),
         ErrorKind::InvalidSubcommand => word(error, ContextKind::InvalidSubcommand)
@@ -110,13 +109,9 @@ fn too_early(command: Option<&Command>, typed: &str) -> Option<String> {
 fn option(command: Option<&Command>, typed: &str) -> Option<String> {
     let typed = name_of(typed);
     let options = long_options(command?);
-    let is_offered = |meaning: &str| {
-        let long = meaning.split(' ').next().and_then(|word| word.strip_prefix("--"));
-        long.is_none_or(|long| options.contains(&long))
-    };
-    let by_meaning = MEANINGS.iter().find(|(words, _)| words.contains(&typed));
-    let (_, meaning) = by_meaning.filter(|(_, meaning)| is_offered(meaning))?;
-    Some((*meaning).to_string())
+    let (_, meaning) = MEANINGS.iter().find(|(words, _)| words.contains(&typed))?;
+    let long = meaning.split(' ').next().and_then(|word| word.strip_prefix("--"));
+    long.is_none_or(|long| options.contains(&long)).then(|| (*meaning).to_string())
 }
 
 /// The option that has this name or meaning in another command, with that command.

@@ -38,12 +38,13 @@ fn block(text: &str) -> Result<u32, String> {
 
 /// Parses percent of space and percent of accesses: `20/80`.
 pub fn hot_cold(text: &str) -> Result<Pattern, String> {
-    let share = |part: &str| {
-        let percent = part.trim().trim_end_matches('%').parse::<f64>().ok()?;
-        (percent > 0.0 && percent < 100.0).then_some(percent / 100.0)
-    };
-    let shares =
-        text.split_once('/').and_then(|(space, access)| Some((share(space)?, share(access)?)));
+    let shares = text.split_once('/').and_then(|(space, access)| {
+        let [space, access] = [space, access].map(|part| {
+            let percent = part.trim().trim_end_matches('%').parse::<f64>().ok()?;
+            (percent > 0.0 && percent < 100.0).then_some(percent / 100.0)
+        });
+        space.zip(access)
+    });
     let (space, access) = shares.ok_or("write two percentages between 0 and 100, such as 20/80")?;
     Ok(Pattern::hot_cold(space, access))
 }

@@ -68,8 +68,10 @@ fn list_published(args: &RunsArgs) -> Result {
     runs.retain(|run| {
         let machine = run.environment.board.as_deref().unwrap_or_default();
         let names = [drive_name(run), machine, run.id.as_str()];
-        let is_named = |text: &String| names.iter().any(|name| name.to_lowercase().contains(text));
-        drive.as_ref().is_none_or(is_named) && args.method.as_ref().is_none_or(|m| *m == run.method)
+        let is_named = drive
+            .as_ref()
+            .is_none_or(|text| names.iter().any(|name| name.to_lowercase().contains(text)));
+        is_named && args.method.as_ref().is_none_or(|method| *method == run.method)
     });
     runs.truncate(args.limit.map_or(usize::MAX, |n| n as usize));
     let text = if args.json { present::json(&runs)? } else { published_table(&runs) };
