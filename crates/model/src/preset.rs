@@ -310,10 +310,10 @@ fn walk(prefix: &str, table: &Table, lines: &mut Vec<FigureLine>) {
         let key = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         match value {
             Value::Table(inner) if inner.contains_key("value") => {
-                let [from, source] = ["from", "source"]
+                let [origin, source] = ["from", "source"]
                     .map(|name| inner.get(name).and_then(Value::as_str).unwrap_or("").into());
                 let value = inner.get("value").map(shown).unwrap_or_default();
-                lines.push(FigureLine { key, value, from, source });
+                lines.push(FigureLine { key, value, from: origin, source });
             }
             Value::Table(inner) => walk(&key, inner, lines),
             Value::Array(items) => {

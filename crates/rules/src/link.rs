@@ -102,10 +102,10 @@ impl<'s, 'a> Reached<'s, 'a> {
     fn new(rates: &'s [(&'s Subject<'a>, f64)], ceiling: f64) -> Reached<'s, 'a> {
         let fastest = rates.first().map_or(0.0, |(_, rate)| *rate);
         let limit = (SAME_SHARE * fastest).max(BOUND_SHARE * ceiling);
-        let reached = rates.iter().filter(|(_, rate)| *rate >= limit);
+        let fast = rates.iter().filter(|(_, rate)| *rate >= limit);
         let is_proven = fastest >= FULL_SHARE * ceiling
             || (0..2).all(|side: usize| {
-                reached.clone().any(|(subject, _)| subject.first().bytes[1 - side] == 0)
+                fast.clone().any(|(subject, _)| subject.first().bytes[1 - side] == 0)
             });
         Reached { rates, ceiling, limit: if is_proven { limit } else { f64::INFINITY } }
     }

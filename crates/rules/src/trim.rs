@@ -88,9 +88,9 @@ struct Signal {
 }
 
 fn content(released: Released) -> Signal {
-    let [kept, zeros] = [released.kept_bytes, released.zero_bytes]
+    let [kept_share, zeros] = [released.kept_bytes, released.zero_bytes]
         .map(|bytes| bytes as f64 / released.looked_bytes as f64);
-    let changed = 1.0 - kept;
+    let changed = 1.0 - kept_share;
     let size = binary(released.looked_bytes);
     let words = match zeros {
         zeros if zeros >= CHANGED_FROM => format!("{} of {size} read as zeros", percent(zeros)),

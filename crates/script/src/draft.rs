@@ -79,12 +79,12 @@ impl<'o> Draft<'o> {
     /// sensor has no temperatures.
     #[must_use]
     pub fn chart_of_column(self, mut chart: Chart) -> Draft<'o> {
-        let drawn = self.out.series.iter().filter(|series| {
+        let series_drawn = self.out.series.iter().filter(|series| {
             let columns = series.columns.iter().filter(|column| column.unit == chart.y);
             columns.flat_map(|column| &column.values).any(Option::is_some)
         });
-        let drawn: Vec<&str> = drawn.map(|series| series.name.as_str()).collect();
-        chart.retain(|key| drawn.contains(&key));
+        let series_drawn: Vec<&str> = series_drawn.map(|series| series.name.as_str()).collect();
+        chart.retain(|key| series_drawn.contains(&key));
         self.chart(chart)
     }
 

@@ -134,9 +134,9 @@ impl Outcome {
     /// Adds I/O errors or failed checks.
     pub fn add_errors(&mut self, new: &IoErrors) {
         let mut errors = self.errors.iter_mut();
-        let same =
+        let earlier =
             errors.find(|e| (&e.op, &e.kind, &e.workload) == (&new.op, &new.kind, &new.workload));
-        match same {
+        match earlier {
             None => self.errors.push(new.clone()),
             Some(known) => {
                 known.count += new.count;

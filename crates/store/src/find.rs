@@ -101,7 +101,7 @@ pub(crate) fn standing(
 
 /// A filter's conditions and their values.
 fn conditions(filter: &Filter) -> (String, Vec<Value>) {
-    let [since, until] = [filter.since, filter.until]
+    let [start, end] = [filter.since, filter.until]
         .map(|time| time.map(|time| Value::from(time.as_millisecond())));
     let drive = filter.drive.as_ref().map(|text| Value::from(text.to_lowercase()));
     let method = filter.method.clone().map(Value::from);
@@ -120,8 +120,8 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
         ("run.host = ?", filter.host.clone().map(Value::from)),
         ("instr(lower(run.title), ?)", title),
         ("run.number < ?", filter.before.map(Value::from)),
-        ("run.started_ms >= ?", since),
-        ("run.started_ms < ?", until),
+        ("run.started_ms >= ?", start),
+        ("run.started_ms < ?", end),
     ];
     let (mut words, mut values) = (vec!["true"], Vec::new());
     for (condition, value) in conditions {

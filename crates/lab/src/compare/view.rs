@@ -85,7 +85,7 @@ fn against(comparison: &RunComparison, all: bool, letter: char, names: [&str; 2]
 
 fn row(pair: &Pair, names: [&str; 2], letters: [&str; 2]) -> ComparedRow {
     let factor = pair.factor();
-    let [named, lettered] = [names, letters].map(|sides| SideWords {
+    let [words, words_lettered] = [names, letters].map(|sides| SideWords {
         ratio: factor.map(|factor| factor.words_about(sides)).unwrap_or_default(),
         claim: pair.claim.words(sides),
     });
@@ -96,8 +96,8 @@ fn row(pair: &Pair, names: [&str; 2], letters: [&str; 2]) -> ComparedRow {
         b: value(pair, 1, pair.b),
         ratio: pair.ratio,
         interval: pair.low.zip(pair.high).map(|(low, high)| [low, high]),
-        named,
-        lettered,
+        named: words,
+        lettered: words_lettered,
         interval_words: factor.map(|factor| factor.interval_words()).unwrap_or_default(),
         certain: pair.is_certain(),
     }

@@ -91,9 +91,9 @@ pub fn check_alike(sides: &[Side]) -> Result<()> {
 /// `block size 4 KiB | 16 KiB, depth 8 | 32`.
 pub(super) fn in_words(unlike: &[Difference]) -> String {
     let sides = unlike.iter().map(|difference| {
-        let Difference { what, a, b } = difference;
+        let Difference { what: quantity, a, b } = difference;
         let [a, b] = [a, b].map(|value| value.as_deref().unwrap_or("unknown"));
-        format!("{what} {a} | {b}")
+        format!("{quantity} {a} | {b}")
     });
     sides.collect::<Vec<_>>().join(", ")
 }

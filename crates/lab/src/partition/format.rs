@@ -91,7 +91,7 @@ impl FileSystem {
         sector: u32,
     ) -> io::Result<()> {
         let mut part = Part { drive, start: place.start, bytes: place.bytes, sector };
-        let made = match self {
+        let result = match self {
             FileSystem::Filecore(disc) => disc.format(&mut part, "HardDisc4"),
             FileSystem::Fat(kind, cluster) => {
                 let format = FormatParameters {
@@ -103,7 +103,7 @@ impl FileSystem {
                 fat::mkfs(&mut part, &format, &mut vec![0; ROOM]).map(drop)
             }
         };
-        made.map_err(|error| match error {
+        result.map_err(|error| match error {
             fat::Error::Drive(error) => error,
             other => io::Error::other(format!("{}: {other}", place.purpose)),
         })

@@ -93,9 +93,9 @@ pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
             }
         }
         Reading::Ratio { ratio: [above, below], take, from, to } => {
-            let [above, below] = [above, below]
+            let [dividend, divisor] = [above, below]
                 .map(|name| take_from(&ByteSeries::from_run(run, name)?, *take, *from, *to));
-            Some(above? / below?)
+            Some(dividend? / divisor?)
         }
     }
 }

@@ -329,8 +329,8 @@ fn in_words(answered: &Answered<'_>) -> String {
 /// The label of a line: its workload, preceded by its experiment if the chart shows several.
 fn label(name: &str, all: &[String]) -> String {
     let Some((experiment, workload)) = name.split_once('/') else { return name.to_string() };
-    let mut others = all.iter().filter_map(|name| name.split_once('/'));
-    let alone = others.all(|(other, _)| other == experiment);
+    let mut names = all.iter().filter_map(|name| name.split_once('/'));
+    let alone = names.all(|(other, _)| other == experiment);
     let workload = workload.replace('-', " ");
     if alone { workload } else { format!("{experiment}, {workload}") }
 }
