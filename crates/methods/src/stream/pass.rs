@@ -199,7 +199,7 @@ impl Flight {
         length: u64,
     ) -> Result<()> {
         let length = length as usize;
-        let mut bytes = match self.spare.iter().position(|spare| spare.len() == length) {
+        let bytes = match self.spare.iter().position(|spare| spare.len() == length) {
             Some(place) => self.spare.swap_remove(place),
             None => {
                 let mut bytes = vec![0; length];
