@@ -304,6 +304,22 @@ impl MetricKey {
         owned.then(|| MetricKey { subject, spelling: None, ..self.clone() })
     }
 
+    /// Writes it in the usual spelling.
+    fn spell(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        write!(out, "{}", self.subject)?;
+        let words = [
+            self.op.map(OpKind::name),
+            self.clock.map(LatencyKind::name),
+            self.statistic.map(Statistic::name),
+        ];
+        let mut dot = if self.subject.is_empty() { "" } else { "." };
+        for word in words.into_iter().flatten() {
+            write!(out, "{dot}{word}")?;
+            dot = ".";
+        }
+        Ok(())
+    }
+
     /// Prepares a change: an unusual spelling becomes the name of a subject.
     fn respelled(self) -> MetricKey {
         match self.spelling {
@@ -315,25 +331,15 @@ impl MetricKey {
 
 impl fmt::Display for MetricKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(spelling) = &self.spelling {
-            return f.pad(spelling);
+        match (&self.spelling, f.width()) {
+            (Some(spelling), _) => f.pad(spelling),
+            (None, None) => self.spell(f),
+            (None, Some(_)) => {
+                let mut text = String::new();
+                self.spell(&mut text)?;
+                f.pad(&text)
+            }
         }
-        if f.width().is_some() {
-            return f.pad(&self.to_string());
-        }
-        self.subject.fmt(f)?;
-        let words = [
-            self.op.map(OpKind::name),
-            self.clock.map(LatencyKind::name),
-            self.statistic.map(Statistic::name),
-        ];
-        let mut dot = if self.subject.is_empty() { "" } else { "." };
-        for word in words.into_iter().flatten() {
-            f.write_str(dot)?;
-            f.write_str(word)?;
-            dot = ".";
-        }
-        Ok(())
     }
 }
 

@@ -171,19 +171,18 @@ struct Times {
 }
 
 impl Times {
-    /// Divides the time among the parts. If the user gives a time, all rounds share it, and the
-    /// search for limits is within it. Otherwise the duration of a cell is fixed, so that more rounds
-    /// and that search take more time without changing the measurement.
+    /// Divides the time among the parts. If the user gives a time, all rounds share it. Otherwise
+    /// the duration of a cell is fixed, so that more rounds take more time without changing the
+    /// measurement. The search for limits, which few drives need, is always on top.
     fn new(test_region: &TestRegion, given: bool) -> Times {
         let seconds = test_region.seconds;
         let (fill, checks) = (FILL_SHARE * seconds, CHECKS_SHARE * seconds);
         let rest = (REST_SHARE * seconds).min(REST_SECONDS);
         let rounds = if given { test_region.rounds } else { script::ROUNDS };
         let cells = f64::from(SINGLE_CELLS + rounds * ROUND_CELLS);
-        let (causes, limits) = (CAUSES_SHARE * seconds, LIMITS_SHARE * seconds);
-        let tests = causes + checks + if given { limits } else { 0.0 };
-        let cell = (seconds - fill - rest - tests) / cells;
-        Times { fill, rest, cell, causes, limits, checks }
+        let causes = CAUSES_SHARE * seconds;
+        let cell = (seconds - fill - rest - causes - checks) / cells;
+        Times { fill, rest, cell, causes, limits: LIMITS_SHARE * seconds, checks }
     }
 }
 
