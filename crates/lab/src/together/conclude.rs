@@ -3,8 +3,8 @@
 //! A figure lost by the drives together, more than runs vary, is limited by what they share (HOST
 //! CEILING), provided that at least two drives lose and that one of them, alone again, regains most of
 //! it. Else the drives themselves have changed. If only the fastest drive loses, a limit that leaves
-//! slower ones what they use explains it as well as the drive does. An outlier is judged by the runs alone, so a shared
-//! limit blames no drive.
+//! slower ones what they use explains it as well as the drive does. An outlier is judged by the runs
+//! alone, so a shared limit blames no drive.
 
 use analysis::{DRIVES_MIN, EQUIVALENT_WITHIN, FALSE_ALARMS, Outliers, outliers};
 use record::{HistoryKey, MetricKey, Run, Stamp, TargetKind, Unit, VerdictKind};

@@ -59,24 +59,24 @@ const SCATTERED: &str = "scattered";
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "quick",
     summary: "how fast, and can the numbers be believed",
-    about: "Fills a scratch file of 1 GiB (or --size, or the space available) with random content, \
-            and measures it without the page cache, in phases: (1) the fill; (2) reads of \
-            just-written data, once; (3) a rest of 10 s; (4) reads at rest; (5) sequential writes; \
-            (6) random writes, and a mix of 70% reads and 30% writes; (7) a sequential read of the \
-            scattered data, once; (8) the checks of 'authentic' in their short form. After phases \
-            4 and 6, reads and writes whose rate is still unexplained are measured again with one \
-            change each: a higher queue depth, larger blocks, sequential blocks, few blocks, a \
-            burst after a rest. Reads at a rate that neither the queue nor the block size \
-            changes are read again after rests, up to 8 s, in search of a provider's limit. Reads and writes are sequential 1 MiB blocks at queue depths 8 \
-            and 1 and random 4 KiB blocks at queue depths 32 and 1. Phases 4 to 6 have four \
-            rounds (--replicates) of cells of 0.75 s, the first quarter of which is discarded; \
-            a value is the total operations over the total time, for writes including the \
-            flush that makes them durable. Sequential writes to a slow card take longer, \
-            because they continue to 16 MiB, several of its erase blocks. \
-            --time scales fill, cells and checks, and below a \
-            minute also the rest. A device not opened with --destroy is only read: phases 4 \
-            and 8. A drive much slower than expected gets fewer replicates, at least two, and a \
-            smaller file.",
+    about: "Fills a scratch file of 1 GiB (or --size, or the space available) with random \
+            content, and measures it without the page cache, in phases: (1) the fill; (2) reads \
+            of just-written data, once; (3) a rest of 10 s; (4) reads at rest; (5) sequential \
+            writes; (6) random writes, and a mix of 70% reads and 30% writes; (7) a sequential \
+            read of the scattered data, once; (8) the checks of 'authentic' in their short form. \
+            After phases 4 and 6, reads and writes whose rate is still unexplained are measured \
+            again with one change each: a higher queue depth, larger blocks, sequential blocks, \
+            few blocks, a burst after a rest. Reads at a rate that neither the queue nor the \
+            block size changes are read again after rests, up to 8 s, in search of a provider's \
+            limit. Reads and writes are sequential 1 MiB blocks at queue depths 8 and 1 and \
+            random 4 KiB blocks at queue depths 32 and 1. Phases 4 to 6 have four rounds \
+            (--replicates) of cells of 0.75 s, the first quarter of which is discarded; a value \
+            is the total operations over the total time, for writes including the flush that \
+            makes them durable. Sequential writes to a slow card take longer, because they \
+            continue to 16 MiB, several of its erase blocks. --time scales fill, cells and \
+            checks, and below a minute also the rest. A device not opened with --destroy is only \
+            read: phases 4 and 8. A drive much slower than expected gets fewer replicates, at \
+            least two, and a smaller file.",
     safety: Safety::Scratch,
     protocol: 3,
     seconds: SECONDS,
