@@ -99,6 +99,25 @@ pub(crate) fn standing(
     )
 }
 
+/// The ended runs of a machine, or of none, that ssdyno measured, with their hashes.
+pub(crate) fn ended(
+    conn: &Connection,
+    machine: Option<&str>,
+) -> rusqlite::Result<Vec<(i64, Option<RecordHash>)>> {
+    let sql = "SELECT number, hash, complete, writer_pid, writer_start, writer_boot FROM run
+               WHERE kind <> 'imported' AND (machine IS NULL OR machine = ?) ORDER BY number";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([machine])?;
+    let mut ended = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (is_running, _) = standing(row.get(2)?, None, rows::writer(row, 3)?.as_ref());
+        if !is_running {
+            ended.push((row.get(0)?, row.get::<_, Option<[u8; 32]>>(1)?.map(RecordHash)));
+        }
+    }
+    Ok(ended)
+}
+
 /// A filter's conditions and their values.
 fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     let [start, end] = [filter.since, filter.until]

@@ -5,7 +5,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use emit::Owner;
-use record::{Document, HistoryKey, Run};
+use record::{Document, HistoryKey, RecordHash, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::drives::{self, StoredDrive};
@@ -342,6 +342,13 @@ impl Store {
     pub fn numbers(&self) -> Result<Vec<i64>, StoreError> {
         let sql = "SELECT number FROM run ORDER BY number";
         self.read(|conn| conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect())
+    }
+
+    /// The ended runs that this machine answers for, oldest first, with the hashes of their content: its
+    /// own, and those of no machine in particular. A killed run has no hash yet.
+    pub fn ended(&self) -> Result<Vec<(i64, Option<RecordHash>)>, StoreError> {
+        let machine = self.machine_id();
+        self.read(|conn| find::ended(conn, machine.as_deref()))
     }
 
     /// Removes all given runs, or none if one is missing or still running. Damaged runs can be
