@@ -74,6 +74,30 @@ pub fn format(name: &str) -> Result<&'static Format> {
     })
 }
 
+/// The files to import: of a directory all its files, by name, except hidden ones.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let dir_error = |e: io::Error| LabError::usage(format!("{}: {e}", path.display()));
+        let entries = std::fs::read_dir(path).map_err(dir_error)?;
+        let entries: Vec<_> = entries.collect::<io::Result<_>>().map_err(dir_error)?;
+        let entries = entries.iter().filter(|entry| {
+            !entry.file_name().as_encoded_bytes().starts_with(b".") && entry.path().is_file()
+        });
+        let mut names: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        if names.is_empty() {
+            return Err(LabError::usage(format!("{}: no files in this directory", path.display())));
+        }
+        names.sort();
+        files.append(&mut names);
+    }
+    Ok(files)
+}
+
 /// Checks that files can be imported; skips pipes.
 pub fn check(files: &[impl AsRef<Path>], only: Option<&Format>) -> Result<()> {
     let mut files = files.iter().map(AsRef::as_ref).filter(|path| !is_pipe(path));

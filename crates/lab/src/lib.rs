@@ -44,6 +44,7 @@ mod recording;
 #[cfg(target_os = "linux")]
 pub mod recover;
 pub mod replicate;
+mod reproducible;
 mod request;
 mod session;
 pub mod sheet;
@@ -65,6 +66,7 @@ pub use script::{Declared, Form, MethodInfo, MetricInfo, Options};
 pub use self::error::{ErrorKind, LabError, Result};
 pub use self::kept::{answered, kept, listed, runs_json, started_ms};
 pub use self::public::public;
+pub use self::reproducible::reproducible;
 pub use self::request::{Instrument, Request, TargetRequest};
 pub use self::session::{Begun, PlannedRun};
 pub use self::spread::{prior as assumed_spread, prior_of_metric as assumed_spread_of};

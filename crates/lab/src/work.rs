@@ -58,6 +58,11 @@ impl<'a> Work<'a> {
         Work { options: Some(given), ..self }
     }
 
+    /// The options that determine it, as given; `None` if unknown.
+    pub fn options(&self) -> Option<&BTreeMap<String, String>> {
+        self.options.as_ref()
+    }
+
     pub(crate) fn run(&self, session: &mut Session<'_>) -> Result<()> {
         (self.script)(session)
     }

@@ -9,7 +9,7 @@ use super::{LabelArgs, StoreArgs};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
-    /// Output files of other tools; `-` is standard input
+    /// Output files of other tools, or of `run --out`, or directories of them; `-` is standard input
     #[arg(required_unless_present = "list")]
     pub files: Vec<PathBuf>,
     /// Their format, if it is not recognised: see --list

@@ -1,5 +1,6 @@
 //! Arguments of `run`, `list`, `methods` and `doctor`.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,10 +39,77 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     pub replicates: Option<u32>,
     #[command(flatten)]
+    pub array: ArrayArgs,
+    #[command(flatten)]
     pub measure: MeasureArgs,
     // Must come after the target, because the words after `--` come last.
     #[command(flatten)]
     pub own: MethodArgs,
+}
+
+/// Runs for a job array.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Job arrays")]
+pub struct ArrayArgs {
+    /// Write each record to a file in DIR, for `ssdyno import DIR`; those of virtual drives go nowhere
+    /// else, and are the same on every machine
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["protocol", "together", "dry_run", "json", "events", "verbose", "html", "prom"])]
+    pub out: Option<PathBuf>,
+    /// Only every N-th run, from the I-th on: 3/10
+    #[arg(long, value_name = "I/N", requires = "out", value_parser = Shard::parse)]
+    pub shard: Option<Shard>,
+    /// Each run with each of these seeds: 1-100
+    #[arg(long, value_name = "A-B", requires = "out", conflicts_with = "seed")]
+    #[arg(value_parser = parse_seeds)]
+    pub seeds: Option<(u64, u64)>,
+}
+
+/// A part of the runs: every `parts`-th, from `part` on, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    part: u64,
+    parts: u64,
+}
+
+impl Default for Shard {
+    /// All runs.
+    fn default() -> Shard {
+        Shard { part: 1, parts: 1 }
+    }
+}
+
+impl Shard {
+    fn parse(text: &str) -> Result<Shard, String> {
+        let numbers = text.split_once('/').map(|(part, parts)| (part.parse(), parts.parse()));
+        match numbers {
+            Some((Ok(part), Ok(parts))) if (1..=parts).contains(&part) => Ok(Shard { part, parts }),
+            _ => Err("must be a part of a number of parts, as in 3/10".into()),
+        }
+    }
+
+    /// Whether it has the run with this number, counted from 1.
+    pub fn has(self, number: u64) -> bool {
+        number % self.parts == self.part % self.parts
+    }
+}
+
+/// Parses `1-100`, or one seed.
+fn parse_seeds(text: &str) -> Result<(u64, u64), String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
+        _ => Err("must be the first and the last seed, as in 1-100".into()),
+    }
+}
+
+impl RunArgs {
+    /// The seeds of a job array: the given ones, or that of the session.
+    pub fn seeds(&self) -> RangeInclusive<u64> {
+        let seed = self.measure.instrument.session_seed();
+        let (first, last) = self.array.seeds.unwrap_or((seed, seed));
+        first..=last
+    }
 }
 
 impl From<&RunArgs> for Options {
@@ -62,6 +130,7 @@ pub fn shown_for(definition: Command, words: &[String]) -> Command {
     let spoken: Vec<&str> = words.iter().flat_map(|word| word.split(['=', ','])).collect();
     let hidden = move |name: &str| match name {
         "answers" => !spoken.contains(&"--protocol"),
+        "out" | "shard" | "seeds" => !spoken.contains(&ARRAY),
         RESUME if spoken.contains(&"--protocol") => false,
         // The options of these groups, and those that go with another option.
         "backend" | "pin" | "traces" | "patience" => !spoken.contains(&INSTRUMENT),
@@ -82,6 +151,9 @@ pub fn shown_for(definition: Command, words: &[String]) -> Command {
         names.iter().fold(run, |run, name| run.mut_arg(name, |argument| argument.hide(true)))
     })
 }
+
+/// The word that shows the options of job arrays.
+const ARRAY: &str = "array";
 
 /// The word that shows the options of the instrument.
 const INSTRUMENT: &str = "instrument";
@@ -162,6 +234,7 @@ Examples:
   ssdyno run . --json | jq .metrics         for programs
 
 More options: ssdyno run instrument --help shows --backend, --pin, --where and --patience;
+ssdyno run array --help shows --out, --shard and --seeds, for job arrays;
 ssdyno run -m METHOD --help, or ssdyno methods METHOD, those of a method.";
 
 #[derive(Debug, Args)]
@@ -191,4 +264,35 @@ pub struct DoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_have_every_run_once() {
+        for parts in 1..=7 {
+            let shards: Vec<Shard> = (1..=parts)
+                .map(|part| Shard::parse(&format!("{part}/{parts}")).expect("a part"))
+                .collect();
+            for number in 1..=30 {
+                let owners = shards.iter().filter(|shard| shard.has(number)).count();
+                assert_eq!(owners, 1, "run {number} of {parts} parts");
+            }
+        }
+        assert!(Shard::default().has(1) && Shard::default().has(2));
+        for wrong in ["0/3", "4/3", "1", "1/0", "a/b", "-1/3", ""] {
+            assert!(Shard::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn seeds_are_a_range_or_one() {
+        assert_eq!(parse_seeds("1-100"), Ok((1, 100)));
+        assert_eq!(parse_seeds("7"), Ok((7, 7)));
+        for wrong in ["", "5-4", "a", "1-", "-1"] {
+            assert!(parse_seeds(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -21,14 +21,15 @@ pub fn run(args: &ImportArgs) -> Result {
         return list(args.json);
     }
     let format = args.format.as_deref().map(import::format).transpose()?;
+    let files = import::expand(&args.files)?;
     let mut destination = None;
     if !args.dry_run {
-        import::check(&args.files, format)?;
+        import::check(&files, format)?;
         destination = Some(Destination::at(args.store.store.as_deref()));
     }
     let mut rows = Rows::default();
     let outcome =
-        import::read(&args.files, format, destination, &args.labels.labels(), &mut |imported| {
+        import::read(&files, format, destination, &args.labels.labels(), &mut |imported| {
             if !args.json {
                 rows.add(&imported);
                 return Ok(());

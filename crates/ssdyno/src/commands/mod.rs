@@ -1,6 +1,7 @@
 //! The commands, one file each. Those that concern real drives alone are replaced by a refusal on
 //! systems other than Linux.
 
+pub mod array;
 pub mod ask;
 mod choice;
 pub mod compare;

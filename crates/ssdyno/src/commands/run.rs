@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use lab::{Options, Work, work};
 
-use super::{protocol, session, together};
+use super::{array, protocol, session, together};
 use crate::cli::RunArgs;
 use crate::failure::{CHECK_FAILED, Failure, Result, USAGE};
 use crate::present;
@@ -18,6 +18,9 @@ pub fn run(args: &RunArgs) -> Result {
     check_several(args)?;
     if let Some(file) = &args.protocol {
         return protocol::run(file, args);
+    }
+    if let Some(directory) = &args.array.out {
+        return array::run(args, directory);
     }
     let options = work::options(&args.method, &args.own.typed, Options::from(args))?;
     if args.together {
