@@ -1,0 +1,200 @@
+//! The agent of a machine: it takes jobs, has them run by the command, and empties the outbox.
+//!
+//! Everything happens on one thread; a job waits for its child, a letter for its reply. Being offline for
+//! any time is normal: jobs end, records are stored, and the outbox waits.
+//!
+//! A job on a real drive has the machine to itself: drives share processor, memory and bus, and a run
+//! beside another is no measure of either. Runs of virtual drives share it among themselves.
+
+mod post;
+mod work;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use async_nats::jetstream::Message;
+use async_nats::jetstream::consumer::PullConsumer;
+use futures_util::StreamExt as _;
+use jiff::Timestamp;
+use store::Store;
+use tokio::sync::{Notify, RwLock};
+use tokio::task::LocalSet;
+
+pub use crate::child::command;
+use crate::config::HubConfig;
+use crate::hub::{Hub, LIVE_AGENTS, Presence};
+use crate::key::{AgentKey, Enrolment};
+use crate::ledger::Ledger;
+use crate::outbox::Outbox;
+
+/// How often an agent says that it is there, and looks for new pools.
+const PRESENCE_EVERY: Duration = Duration::from_secs(10);
+
+/// Pause before a hub that does not answer is asked again.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// How long a request for a job waits at the hub.
+const JOB_WAIT: Duration = Duration::from_secs(20);
+
+/// How an agent works.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// How to reach the hub.
+    pub hub: HubConfig,
+    /// The store of this machine.
+    pub store: PathBuf,
+    /// The command `ssdyno`.
+    pub command: PathBuf,
+    /// The file with its key.
+    pub key: PathBuf,
+    /// The name of this machine.
+    pub host: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// The targets that it serves, besides virtual drives.
+    pub targets: Vec<String>,
+    /// The file with the permissions to destroy.
+    pub grants: PathBuf,
+    /// Runs of virtual drives at one time.
+    pub slots: usize,
+}
+
+/// An agent at work. Its parts are borrowed between two waits only.
+struct Agent {
+    options: AgentOptions,
+    hub: Hub,
+    key: AgentKey,
+    machine: String,
+    store: RefCell<Store>,
+    ledger: RefCell<Ledger>,
+    outbox: RefCell<Outbox>,
+    /// There is something to send.
+    mail: Notify,
+    /// Letters have arrived, or were refused.
+    arrivals: Notify,
+    /// Held for writing by a job on a real drive, for reading by runs of virtual drives.
+    floor: RwLock<()>,
+}
+
+/// The line by which the hub knows the agent of a store.
+pub fn enrolment(options: &AgentOptions) -> Result<Enrolment> {
+    let store = open_store(options)?;
+    let key = AgentKey::open(&options.key)?.public();
+    Ok(Enrolment { key, machine: machine_id(&store)?, host: options.host.clone() })
+}
+
+fn open_store(options: &AgentOptions) -> Result<Store> {
+    Ok(Store::open(Some(&options.store))?)
+}
+
+fn machine_id(store: &Store) -> Result<String> {
+    store.machine_id().context("the id of this machine cannot be written beside its store")
+}
+
+/// Works until the program ends.
+pub async fn run(options: AgentOptions) -> Result<()> {
+    let store = open_store(&options)?;
+    let agent = Rc::new(Agent {
+        hub: Hub::stay(&options.hub, "ssdyno agent").await?,
+        key: AgentKey::open(&options.key)?,
+        machine: machine_id(&store)?,
+        ledger: RefCell::new(Ledger::open(&options.store)?),
+        store: RefCell::new(store),
+        outbox: RefCell::default(),
+        mail: Notify::new(),
+        arrivals: Notify::new(),
+        floor: RwLock::new(()),
+        options,
+    });
+    agent.tell_interrupted()?;
+    let tasks = LocalSet::new();
+    tasks.spawn_local(Rc::clone(&agent).send_letters());
+    tasks.spawn_local(Rc::clone(&agent).be_present());
+    tasks.spawn_local(Rc::clone(&agent).serve_machine());
+    tasks.spawn_local(Rc::clone(&agent).serve_pools());
+    println!("serving as {} ({})", emit::plain(&agent.options.host), agent.machine);
+    tasks.await;
+    Ok(())
+}
+
+impl Agent {
+    /// Says what it is, now and then.
+    async fn be_present(self: Rc<Agent>) {
+        loop {
+            let AgentOptions { host, labels, targets, .. } = &self.options;
+            let presence = Presence {
+                machine: self.machine.clone(),
+                host: host.clone(),
+                labels: labels.clone(),
+                targets: targets.clone(),
+                at: Timestamp::now().to_string(),
+            };
+            let subject = format!("{LIVE_AGENTS}.{}", self.machine);
+            // Nobody hears it while the hub is away.
+            let _ = self.hub.say(subject, &presence).await;
+            tokio::time::sleep(PRESENCE_EVERY).await;
+        }
+    }
+
+    /// Takes the jobs of this machine, one at a time.
+    async fn serve_machine(self: Rc<Agent>) {
+        loop {
+            match self.hub.machine_jobs(&self.machine).await {
+                Ok(jobs) => {
+                    while let Ok(message) = next_job(&jobs).await {
+                        if let Some(message) = message {
+                            self.take_machine_job(&message).await;
+                        }
+                    }
+                }
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
+        }
+    }
+
+    /// Takes runs of every pool whose labels this machine has.
+    async fn serve_pools(self: Rc<Agent>) {
+        let mut serving = BTreeSet::new();
+        loop {
+            for (name, labels) in self.hub.pools().await.unwrap_or_default() {
+                if crate::job::satisfies(&self.options.labels, &labels)
+                    && serving.insert(name.clone())
+                {
+                    for _ in 0..self.options.slots {
+                        tokio::task::spawn_local(Rc::clone(&self).serve_pool(name.clone()));
+                    }
+                }
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    async fn serve_pool(self: Rc<Agent>, name: String) {
+        loop {
+            match self.hub.pool_jobs(&name).await {
+                Ok(jobs) => {
+                    while let Ok(message) = next_job(&jobs).await {
+                        if let Some(message) = message {
+                            self.take_pool_job(&message).await;
+                        }
+                    }
+                }
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
+        }
+    }
+}
+
+/// The next job; `None` if there was none for a while, an error if the hub or the consumer is gone.
+async fn next_job(jobs: &PullConsumer) -> Result<Option<Message>> {
+    let batch = jobs.batch().max_messages(1).expires(JOB_WAIT);
+    let mut batch = batch.messages().await?;
+    match batch.next().await {
+        Some(message) => Ok(Some(message.map_err(|e| anyhow::anyhow!("{e}"))?)),
+        None => Ok(None),
+    }
+}

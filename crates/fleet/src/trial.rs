@@ -1,0 +1,129 @@
+//! `up` and `down`: everything on this machine, for a trial.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use futures_util::StreamExt as _;
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{self, AgentOptions};
+use crate::central::Central;
+use crate::grant::GRANTS;
+use crate::hub::{Hub, LIVE_AGENTS};
+use crate::private;
+use crate::servers::{ServerProcess, Servers};
+
+/// Longest wait for the agent to be heard.
+const START_MAX: Duration = Duration::from_secs(30);
+
+/// The processes of a trial, in the order in which they started.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Processes {
+    process: Vec<ServerProcess>,
+}
+
+/// The directory of a trial unless another is named.
+pub fn default_directory() -> Result<PathBuf> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(PathBuf::from("/var/lib/ssdyno-fleet"));
+    }
+    let state = emit::user_directory("XDG_STATE_HOME", ".local/state");
+    Ok(state.context("this user has no home; try: --directory DIR")?.join("ssdyno/fleet"))
+}
+
+/// Starts both servers, a collector and an agent, and returns what a person needs to know.
+pub async fn up(directory: &Path, command: &Path, host: &str) -> Result<String> {
+    let place = directory.display();
+    ensure!(!directory.exists(), "{place} exists; try: ssdyno-fleet down --directory {place}");
+    let servers = Servers::create(directory)?;
+    let mut processes = Processes::default();
+    let result = start(&servers, directory, command, host, &mut processes).await;
+    if let Err(error) = result {
+        // Its own error would hide the first.
+        let _ = end(directory, processes);
+        return Err(error);
+    }
+    let [nats, postgres] = servers.ports();
+    Ok(format!(
+        "NATS on 127.0.0.1:{nats}, PostgreSQL on 127.0.0.1:{postgres}, a collector, and an agent\n\
+         that measures virtual drives; its records are in {place}/runs.sqlite\n\n\
+         ssdyno-fleet ask --hub {place}/hub.toml agents\n\
+         ssdyno-fleet down --directory {place}     ends all of it, and removes the directory\n"
+    ))
+}
+
+async fn start(
+    servers: &Servers,
+    directory: &Path,
+    command: &Path,
+    host: &str,
+    processes: &mut Processes,
+) -> Result<()> {
+    let (hub, agent) = (directory.join("hub.toml"), directory.join("agent.toml"));
+    servers.hub().write(&hub)?;
+    servers.agent().write(&agent)?;
+    processes.add(servers.start_postgres()?, directory)?;
+    processes.add(servers.start_nats()?, directory)?;
+    let central = Central::connect(servers.hub().postgres()?).await?;
+    central.make_tables().await?;
+    let options = AgentOptions {
+        hub: servers.agent(),
+        store: directory.join("runs.sqlite"),
+        command: command.to_path_buf(),
+        key: directory.join("agent.key"),
+        host: host.to_string(),
+        labels: Default::default(),
+        targets: Vec::new(),
+        grants: GRANTS.into(),
+        slots: 1,
+    };
+    central.enrol(&agent::enrolment(&options)?).await?;
+    let connection = Hub::stay(&servers.hub(), "ssdyno up").await?;
+    let mut presence = connection.client.subscribe(format!("{LIVE_AGENTS}.>")).await?;
+    connection.client.flush().await?;
+    connection.make_streams().await?;
+    let program = std::env::current_exe()?;
+    let mut collector = Command::new(&program);
+    collector.arg("collect").arg("--hub").arg(&hub);
+    processes.add(ServerProcess::start(collector, &directory.join("collect.log"))?, directory)?;
+    let mut worker = Command::new(&program);
+    worker.arg("agent").arg("--hub").arg(&agent).arg("--store").arg(&options.store);
+    worker.arg("--key").arg(&options.key).arg("--command").arg(command).args(["--host", host]);
+    processes.add(ServerProcess::start(worker, &directory.join("agent.log"))?, directory)?;
+    match tokio::time::timeout(START_MAX, presence.next()).await {
+        Ok(Some(_)) => Ok(()),
+        _ => bail!("the agent does not answer: {}", directory.join("agent.log").display()),
+    }
+}
+
+impl Processes {
+    /// Notes a process at once, so that `down` ends it whatever happens next.
+    fn add(&mut self, process: ServerProcess, directory: &Path) -> Result<()> {
+        self.process.push(process);
+        let text = toml::to_string(self).context("the processes")?;
+        private::write(&directory.join("processes.toml"), text.as_bytes())
+    }
+}
+
+/// Ends everything that [`up`] started, and removes its directory.
+pub fn down(directory: &Path) -> Result<()> {
+    let place = directory.display();
+    ensure!(directory.join("servers.toml").is_file(), "{place}: no trial here");
+    let text = match fs::read_to_string(directory.join("processes.toml")) {
+        Ok(text) => text,
+        Err(_) => String::new(),
+    };
+    end(directory, toml::from_str(&text).context("processes.toml")?)
+}
+
+fn end(directory: &Path, processes: Processes) -> Result<()> {
+    for process in processes.process.iter().rev() {
+        // PostgreSQL's fast end; all others' plain one.
+        process.end(Signal::INT)?;
+    }
+    Servers::open(directory)?.remove()
+}

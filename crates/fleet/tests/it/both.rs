@@ -1,0 +1,154 @@
+//! The whole way: jobs, records, refusals, and the loss of parts.
+
+use std::collections::BTreeSet;
+use std::net::TcpStream;
+
+use fleet::collect::Collector;
+use fleet::envelope::{CollectorReply, Envelope, LetterKind};
+use fleet::hub::Hub;
+use fleet::key::{AgentKey, Enrolment};
+use record::{Document, Metric, Run, Target, TargetKind, Unit};
+
+use crate::fleet_on_loopback::Loopback;
+
+const CAMPAIGN: &str = "name = 'trial'\npresets = ['sd-class2', 'usb-16k']\nmethods = ['quick']\n\
+                        seeds = '1-3'\noptions = { time = '1s' }\n";
+
+const MACHINE: &str = "00112233445566778899aabbccddeeff";
+
+/// A record of a real drive, measured by a machine.
+fn record_of(machine: &str, value: f64) -> Document {
+    let target = Target { kind: TargetKind::Device, spec: "/dev/x".into(), ..Target::default() };
+    let mut run = Run { complete: true, ..Run::new("quick", target) };
+    (run.id, run.started) = (format!("01{value}"), "2026-11-29T10:00:00Z".into());
+    run.environment.machine_id = Some(machine.into());
+    run.metrics = vec![Metric::single("seq-read-1MiB-q8", Unit::BytesPerSecond, value)];
+    Document::from_run(run).expect("plain data")
+}
+
+fn sealed(key: &AgentKey, document: &Document) -> Vec<u8> {
+    let hash = document.hash().expect("JSON").0;
+    Envelope::seal(key, LetterKind::Record, hash, &document.text().expect("JSON")).to_bytes()
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(work)
+}
+
+#[test]
+fn a_campaign_over_agents_that_are_lost_gives_the_records_of_one_process() {
+    let Some(mut trial) = Loopback::up() else { return };
+    trial.start_agent("second", &["--label", "rack=3"]);
+    std::fs::write(trial.path("campaign.toml"), CAMPAIGN).expect("written");
+    trial.ask(&[&trial.word("campaign.toml")]);
+    trial.kill_agent();
+    let text = trial.ask(&[&trial.word("campaign.toml"), "--wait"]);
+    assert!(text.contains("has 6 records"), "{text}");
+    let out = trial.path("out");
+    let words = format!(
+        "run sim:sd-class2 sim:usb-16k -m quick --seeds 1-3 --time 1s --tag campaign=trial --quiet --out {}",
+        out.display()
+    );
+    let alone = trial.hashes_of(&words.split(' ').collect::<Vec<_>>(), &out);
+    let central = run(async { trial.central().await.hashes(Some("campaign=trial")).await });
+    let central: BTreeSet<Vec<u8>> = central.expect("hashes").into_iter().collect();
+    assert_eq!(central, alone);
+    assert!(trial.down().status.success());
+    assert!(!trial.path("trial").exists());
+}
+
+#[test]
+fn what_is_forged_is_refused_and_what_is_repeated_is_there_once() {
+    let Some(trial) = Loopback::up() else { return };
+    let (key, stranger) = (AgentKey::from_secret(&[5; 32]), AgentKey::from_secret(&[6; 32]));
+    let enrolment = Enrolment { key: key.public(), machine: MACHINE.into(), host: "lab".into() };
+    let own = record_of(MACHINE, 12.0);
+    let altered = {
+        let hash = own.hash().expect("JSON").0;
+        let text = own.text().expect("JSON").replace("12.0", "99.0");
+        Envelope::seal(&key, LetterKind::Record, hash, &text).to_bytes()
+    };
+    let letters = [
+        sealed(&key, &own),
+        altered,
+        sealed(&stranger, &own),
+        sealed(&key, &record_of("ff", 13.0)),
+        b"nonsense".to_vec(),
+        sealed(&key, &own),
+    ];
+    run(async {
+        let central = trial.central().await;
+        central.enrol(&enrolment).await.expect("enrolled");
+        let other = Enrolment { machine: "ff".repeat(16), ..enrolment.clone() };
+        central.enrol(&other).await.expect_err("the key is that of another machine");
+        let agent = Hub::connect(&trial.agent(), "test").await.expect("connected");
+        let mut replies = Vec::new();
+        for letter in &letters {
+            let reply =
+                agent.client.request("record", letter.clone().into()).await.expect("a reply");
+            replies
+                .push(serde_json::from_slice::<CollectorReply>(&reply.payload).expect("a reply"));
+        }
+        let committed = CollectorReply::Committed(own.hash().expect("JSON").to_string());
+        assert_eq!((&replies[0], &replies[5]), (&committed, &committed));
+        for reply in &replies[1..5] {
+            assert!(matches!(reply, CollectorReply::Refused(_)), "{reply:?}");
+        }
+        // The same letter twice in one transaction, too.
+        let mut collector =
+            Collector::connect(trial.hub().postgres().expect("words")).await.expect("a collector");
+        let twice = sealed(&key, &record_of(MACHINE, 14.0));
+        collector.collect(&[&twice, &twice]).await.expect("collected");
+        assert_eq!(central.hashes(None).await.expect("hashes").len(), 2);
+        let medians = central.medians("seq-read-1MiB-q8").await.expect("medians");
+        assert_eq!((medians.len(), medians[0].runs, medians[0].median), (1, 2, 13.0));
+    });
+    let refusals = trial.ask(&["refusals"]);
+    for reason in ["altered", "unknown key", "measured by machine ff", "not an envelope"] {
+        assert!(refusals.contains(reason), "{reason}: {refusals}");
+    }
+}
+
+#[test]
+fn nobody_destroys_without_the_host_and_nobody_enters_without_a_password() {
+    let Some(mut trial) = Loopback::up() else { return };
+    let drive = trial.word("drive.img");
+    std::fs::write(&drive, vec![0; 64 << 20]).expect("a file");
+    trial.start_agent("host", &["--target", &drive, "--label", "rack=3"]);
+    trial.wait_for(&["agents"], "rack=3");
+    let on = ["--on", "rack=3", "--option", "time=1s", "--option", "size=16MiB"];
+    trial.ask(&[&["run", &drive, "--destroy", "67108864"], &on[..]].concat());
+    let text = trial.wait_for(&["refusals"], "grants nothing");
+    assert!(text.contains("host"), "{text}");
+    // Without a destruction, the job is measured, and its record arrives.
+    trial.ask(&[&["run", &drive, "--tag", "here=yes"], &on[..]].concat());
+    trial.wait_for(&["jobs"], "measured");
+    let records = run(async { trial.central().await.hashes(Some("here=yes")).await });
+    assert_eq!(records.expect("hashes").len(), 1);
+    run(async {
+        for password in ["", "wrong"] {
+            let mut hub = trial.hub();
+            hub.password = password.into();
+            assert!(Hub::connect(&hub, "test").await.is_err(), "NATS with '{password}'");
+            let words = trial.hub().postgres.expect("words");
+            let words = words
+                .split(' ')
+                .map(|word| if word.starts_with("password=") { "password=wrong" } else { word });
+            let words: Vec<&str> = words.collect();
+            let central = fleet::central::Central::connect(&words.join(" ")).await;
+            assert!(central.is_err(), "PostgreSQL with a wrong password");
+        }
+        let agent = Hub::connect(&trial.agent(), "test").await.expect("connected");
+        let job = fleet::job::FleetJob::default();
+        let machine = "0".repeat(32);
+        let put = agent.ask_machine(&machine, &job);
+        let put = tokio::time::timeout(std::time::Duration::from_secs(10), put).await;
+        assert!(!matches!(put, Ok(Ok(()))), "an agent puts a job");
+    });
+    let ports = fleet::servers::Servers::open(&trial.path("trial")).expect("servers").ports();
+    assert!(trial.down().status.success());
+    for port in ports {
+        assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "port {port} is still open");
+    }
+}

@@ -1,0 +1,164 @@
+//! A trial in a temporary directory, and the programs in it.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use fleet::central::Central;
+use fleet::config::HubConfig;
+use fleet::servers;
+use record::Document;
+use tempfile::TempDir;
+
+/// A trial that ends with the test.
+pub struct Loopback {
+    place: TempDir,
+    agents: Vec<Child>,
+}
+
+/// The program under test.
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_ssdyno-fleet")
+}
+
+/// The command beside it.
+fn command() -> PathBuf {
+    Path::new(program()).with_file_name("ssdyno")
+}
+
+/// Why there can be no trial here.
+fn obstacle() -> Option<String> {
+    let command = command();
+    servers::missing()
+        .or_else(|| (!command.is_file()).then(|| format!("no {}: cargo build", command.display())))
+}
+
+impl Loopback {
+    /// Starts a trial, or says why the test is skipped.
+    pub fn up() -> Option<Loopback> {
+        if let Some(why) = obstacle() {
+            println!("skipped: {why}");
+            return None;
+        }
+        let place = tempfile::tempdir().expect("a directory");
+        // PostgreSQL runs as another user than root.
+        let open = std::fs::Permissions::from_mode(0o711);
+        std::fs::set_permissions(place.path(), open).expect("a mode");
+        let trial = Loopback { place, agents: Vec::new() };
+        let output = trial.fleet(&["up", "--directory", &trial.word("trial")]);
+        assert!(output.status.success(), "{output:?}");
+        Some(trial)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    pub fn word(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// How the hub's programs reach it.
+    pub fn hub(&self) -> HubConfig {
+        HubConfig::read(&self.path("trial/hub.toml")).expect("the hub's file")
+    }
+
+    /// How agents do.
+    pub fn agent(&self) -> HubConfig {
+        HubConfig::read(&self.path("trial/agent.toml")).expect("the agents' file")
+    }
+
+    pub fn fleet(&self, words: &[&str]) -> Output {
+        Command::new(program()).args(words).stdin(Stdio::null()).output().expect("started")
+    }
+
+    /// The output of a question to the hub.
+    pub fn ask(&self, words: &[&str]) -> String {
+        let hub = self.word("trial/hub.toml");
+        let output = self.fleet(&[&["ask", "--hub", &hub], words].concat());
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The words of an agent with this name.
+    fn agent_words(&self, name: &str) -> Vec<String> {
+        let [hub, store] = [self.word("trial/agent.toml"), self.word(&format!("{name}.sqlite"))];
+        ["--hub", &hub, "--store", &store, "--host", name, "--slots", "1"]
+            .map(String::from)
+            .to_vec()
+    }
+
+    /// Enrols an agent and starts it, with further words.
+    pub fn start_agent(&mut self, name: &str, words: &[&str]) {
+        let own = self.agent_words(name);
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let key = self.fleet(&[&["key"], &own[..]].concat());
+        let line = String::from_utf8(key.stdout).expect("text");
+        let hub = self.word("trial/hub.toml");
+        let enrolled = self.fleet(&[&["enrol", "--hub", &hub][..], &[line.trim()]].concat());
+        assert!(enrolled.status.success(), "{enrolled:?}");
+        self.agents.push(self.agent_process(&own, words));
+    }
+
+    fn agent_process(&self, own: &[&str], words: &[&str]) -> Child {
+        let mut agent = Command::new(program());
+        agent.arg("agent").args(own).args(words).arg("--command").arg(command());
+        let log = std::fs::File::create(self.path("agent.log")).expect("a log");
+        agent.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
+        agent.spawn().expect("started")
+    }
+
+    /// Kills the agent that was started last.
+    pub fn kill_agent(&mut self) {
+        let mut agent = self.agents.pop().expect("an agent");
+        agent.kill().expect("killed");
+        agent.wait().expect("ended");
+    }
+
+    /// Runs the command, and returns the hashes of the records in a directory.
+    pub fn hashes_of(&self, words: &[&str], directory: &Path) -> BTreeSet<Vec<u8>> {
+        let output = Command::new(command()).args(words).output().expect("started");
+        assert!(output.status.success(), "{output:?}");
+        let files = std::fs::read_dir(directory).expect("listed");
+        let texts =
+            files.map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("read"));
+        let hash =
+            |text: String| Document::parse(&text).and_then(|d| d.hash()).expect("a record").0;
+        texts.map(|text| hash(text).to_vec()).collect()
+    }
+
+    pub async fn central(&self) -> Central {
+        Central::connect(self.hub().postgres().expect("words")).await.expect("connected")
+    }
+
+    /// Waits until a question has an answer with these words.
+    pub fn wait_for(&self, words: &[&str], expected: &str) -> String {
+        for _ in 0..600 {
+            let text = self.ask(words);
+            if text.contains(expected) {
+                return text;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("no '{expected}' in\n{}", self.ask(words));
+    }
+
+    /// Ends the trial; it must leave nothing.
+    pub fn down(&self) -> Output {
+        self.fleet(&["down", "--directory", &self.word("trial")])
+    }
+}
+
+impl Drop for Loopback {
+    fn drop(&mut self) {
+        for agent in &mut self.agents {
+            let _ = agent.kill();
+            let _ = agent.wait();
+        }
+        if self.path("trial").exists() {
+            let output = self.down();
+            eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Agents, a collector and both servers, as processes on the loopback.
+
+mod both;
+mod fleet_on_loopback;
