@@ -12,6 +12,7 @@ use crate::campaign::Campaign;
 use crate::central::{Central, MetricDistribution};
 use crate::config::HubConfig;
 use crate::digits::hex;
+use crate::envelope::inflate;
 use crate::hub::{Hub, JobProgress, LIVE_AGENTS, LIVE_JOBS, Presence};
 use crate::job::{FleetJob, satisfies};
 use crate::notice::{JOB_TAG, JobEnd};
@@ -187,6 +188,22 @@ pub async fn model(config: &HubConfig, name: &str, metrics: &[String]) -> Result
         ["metric", "runs", "least", "5%", "25%", "median", "75%", "95%", "greatest"],
         rows,
     ))
+}
+
+/// Passes on every record of the central store, or those with a tag `name=value`, as the lines that
+/// `ssdyno import` takes.
+pub async fn export(
+    config: &HubConfig,
+    tag: Option<&str>,
+    each: &mut dyn FnMut(&str) -> std::io::Result<()>,
+) -> Result<()> {
+    let central = Central::connect(config.postgres()?).await?;
+    for hash in central.hashes(tag).await? {
+        let packed = central.packed(&hash).await?.unwrap_or_default();
+        let text = inflate(&packed).with_context(|| format!("record {}", hex(&hash)))?;
+        each(&text)?;
+    }
+    Ok(())
 }
 
 /// The median of a metric by model and firmware.

@@ -29,12 +29,14 @@ const BATCH_WAIT: Duration = Duration::from_millis(5);
 /// Pause before PostgreSQL is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// How often the streams are looked for.
+const STREAMS_EVERY: Duration = Duration::from_secs(5);
+
 /// Collects until the program ends.
 pub async fn run(config: &HubConfig) -> Result<()> {
     let hub = Hub::stay(config, "ssdyno collect").await?;
-    hub.make_streams().await?;
-    let mut collector = Collector::connect(config.postgres()?).await?;
-    collector.central.make_tables().await?;
+    let mut collector = begin(config.postgres()?).await;
+    tokio::spawn(keep_streams(hub.clone()));
     let queue = "collect".to_string();
     let mut letters = hub.client.queue_subscribe(RECORDS, queue).await?;
     println!("collecting");
@@ -58,6 +60,29 @@ pub async fn run(config: &HubConfig) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A collector for a central store with its tables, as soon as it answers.
+async fn begin(words: &str) -> Collector {
+    loop {
+        let error = match Collector::connect(words).await {
+            Ok(collector) => match collector.central.make_tables().await {
+                Ok(()) => return collector,
+                Err(error) => error,
+            },
+            Err(error) => error,
+        };
+        eprintln!("ssdyno-fleet: {}", emit::one_line(&format!("{error:#}")));
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+/// Makes the streams, and again when NATS has lost those in its memory.
+async fn keep_streams(hub: Hub) {
+    loop {
+        let pause = if hub.make_streams().await.is_ok() { STREAMS_EVERY } else { RETRY };
+        tokio::time::sleep(pause).await;
+    }
 }
 
 /// The letters of the next transaction; `None` at the end.

@@ -144,9 +144,7 @@ impl Envelope {
         let signature = Signature::from_bytes(&self.signature);
         key.verify_strict(&signed_bytes(self.content, &self.hash), &signature)
             .map_err(|_| Refusal::Forged)?;
-        let text = decompress_to_vec_with_limit(&self.packed, TEXT_MAX);
-        let text = text.ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let text = text.ok_or(Refusal::Altered)?;
+        let text = inflate(&self.packed).ok_or(Refusal::Altered)?;
         match self.content {
             LetterKind::Record => self.verify_record(&text, enrolment),
             LetterKind::Notice => self.verify_notice(&text, enrolment),
@@ -196,6 +194,12 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(bytes);
     array
+}
+
+/// The text of an envelope; `None` if it is longer than a record may be, or none.
+pub fn inflate(packed: &[u8]) -> Option<String> {
+    let bytes = decompress_to_vec_with_limit(packed, TEXT_MAX).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// What the collector answers.

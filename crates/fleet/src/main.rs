@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -160,6 +161,12 @@ enum Question {
     },
     /// The median of a metric by model and firmware
     Firmware { metric: String },
+    /// Print the records as JSON lines, for `ssdyno import -`
+    Export {
+        /// Only records with this tag
+        #[arg(long, value_name = "NAME=VALUE", value_parser = parse_tag)]
+        tag: Option<(String, String)>,
+    },
 }
 
 /// A failure of the hub, of a file, or of the command line.
@@ -230,6 +237,12 @@ async fn put(arguments: AskArgs) -> Result<()> {
         Some(Question::Refusals) => ask::refusals(&hub).await?,
         Some(Question::Model { name, metrics }) => ask::model(&hub, &name, &metrics).await?,
         Some(Question::Firmware { metric }) => ask::firmware(&hub, &metric).await?,
+        Some(Question::Export { tag }) => {
+            let tag = tag.map(|(name, value)| format!("{name}={value}"));
+            let mut output = std::io::stdout().lock();
+            ask::export(&hub, tag.as_deref(), &mut |line| writeln!(output, "{line}")).await?;
+            String::new()
+        }
     };
     print(&text);
     Ok(())

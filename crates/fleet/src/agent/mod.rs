@@ -11,6 +11,7 @@ mod work;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -95,9 +96,23 @@ fn machine_id(store: &Store) -> Result<String> {
     store.machine_id().context("the id of this machine cannot be written beside its store")
 }
 
+/// The lock of the only agent of a store: another would tell of its open jobs as interrupted. The kernel
+/// releases it whatever ends the process.
+#[cfg(target_os = "linux")]
+fn lock(options: &AgentOptions) -> Result<File> {
+    use rustix::fs::{FlockOperation, flock};
+    let path = options.store.with_extension("agent");
+    let problem = || format!("cannot open {}", path.display());
+    let file = File::options().create(true).append(true).open(&path).with_context(problem)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .with_context(|| format!("{}: this store has an agent", path.display()))?;
+    Ok(file)
+}
+
 /// Works until the program ends.
 pub async fn run(options: AgentOptions) -> Result<()> {
     let store = open_store(&options)?;
+    let _lock = lock(&options)?;
     let agent = Rc::new(Agent {
         hub: Hub::stay(&options.hub, "ssdyno agent").await?,
         key: AgentKey::open(&options.key)?,

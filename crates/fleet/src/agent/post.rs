@@ -15,8 +15,8 @@ use crate::outbox::Letter;
 /// Letters on their way at one time.
 const IN_FLIGHT: usize = 8;
 
-/// Letters between two looks at the store.
-const ROUND: usize = 64;
+/// Letters between two looks at whether the hub still answers.
+const CHUNK: usize = 64;
 
 /// How long a letter waits for its reply.
 const REPLY_WAIT: Duration = Duration::from_secs(20);
@@ -53,7 +53,7 @@ impl Agent {
         }
     }
 
-    /// Sends some letters.
+    /// Sends the letters that wait now.
     async fn send_round(&self) -> Result<Round> {
         let letters = {
             let (store, ledger) = (self.store.borrow(), self.ledger.borrow());
@@ -62,10 +62,15 @@ impl Agent {
         if letters.is_empty() {
             return Ok(Round::Empty);
         }
-        let sending = stream::iter(letters.iter().take(ROUND)).map(|letter| self.send(letter));
-        let arrived: Vec<bool> = sending.buffer_unordered(IN_FLIGHT).collect().await;
-        self.arrivals.notify_waiters();
-        Ok(if arrived.contains(&true) { Round::Arrived } else { Round::Stuck })
+        for some in letters.chunks(CHUNK) {
+            let sending = stream::iter(some).map(|letter| self.send(letter));
+            let arrivals: Vec<bool> = sending.buffer_unordered(IN_FLIGHT).collect().await;
+            self.arrivals.notify_waiters();
+            if !arrivals.contains(&true) {
+                return Ok(Round::Stuck);
+            }
+        }
+        Ok(Round::Arrived)
     }
 
     /// Sends one letter; whether its fate is known now.
@@ -105,8 +110,8 @@ impl Agent {
 enum Round {
     /// There was nothing to send.
     Empty,
-    /// At least one letter has arrived or was refused.
+    /// Letters have arrived or were refused.
     Arrived,
-    /// None has.
+    /// None of the last ones has.
     Stuck,
 }
