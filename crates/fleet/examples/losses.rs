@@ -82,8 +82,8 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let place = std::env::temp_dir().join(format!("ssdyno-{}", store::new_id()?));
-    let mut bench = Bench::begin(place, agents, seed)?;
-    let result = bench.run(Duration::from_secs(seconds));
+    let mut bench = Bench::create(place, seed)?;
+    let result = bench.begin(agents).and_then(|()| bench.run(Duration::from_secs(seconds)));
     bench.end();
     let text = result?;
     print!("{text}");
@@ -91,10 +91,9 @@ fn main() -> Result<ExitCode> {
 }
 
 impl Bench {
-    fn begin(place: PathBuf, agents: u64, seed: u64) -> Result<Bench> {
-        let servers = Servers::create(&place)?;
-        let mut bench = Bench {
-            servers,
+    fn create(place: PathBuf, seed: u64) -> Result<Bench> {
+        Ok(Bench {
+            servers: Servers::create(&place)?,
             nats: None,
             postgres: None,
             collector: None,
@@ -102,13 +101,18 @@ impl Bench {
             draws: Draws(seed),
             losses: [0; 5],
             place,
-        };
-        bench.servers.hub().write(&bench.place.join("hub.toml"))?;
-        bench.servers.agent().write(&bench.place.join("agent.toml"))?;
-        bench.restart()?;
-        let words = bench.servers.hub();
+        })
+    }
+
+    /// Starts everything.
+    fn begin(&mut self, agents: u64) -> Result<()> {
+        self.servers.hub().write(&self.place.join("hub.toml"))?;
+        self.servers.agent().write(&self.place.join("agent.toml"))?;
+        self.restart()?;
+        let words = self.servers.hub();
+        ask(async { Central::connect(words.postgres()?).await?.make_tables().await })?;
         for number in 0..agents {
-            let mut host = Host::make(&bench.place, bench.servers.agent(), number)?;
+            let mut host = Host::make(&self.place, self.servers.agent(), number)?;
             let enrolment = agent::enrolment(&host.options)?;
             ask(async { Central::connect(words.postgres()?).await?.enrol(&enrolment).await })?;
             if number % 10 == 9 {
@@ -117,9 +121,9 @@ impl Bench {
             } else {
                 host.start()?;
             }
-            bench.hosts.push(host);
+            self.hosts.push(host);
         }
-        Ok(bench)
+        Ok(())
     }
 
     /// Starts what does not run.

@@ -11,6 +11,7 @@ mod compat;
 mod engine;
 mod examples;
 mod fio_against;
+mod fleet;
 mod goals;
 mod hosts;
 mod import_against;
@@ -96,6 +97,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("coverage", examples::coverage),
     ("endurance", |effort| model::matrix("endurance", effort)),
     ("engine", engine::run),
+    ("fleet", fleet::run),
     ("inside", inside::run),
     ("model", model::run),
     ("nvme", nvme::run),
