@@ -1,7 +1,7 @@
 //! How fast the central store takes records and answers: on a PostgreSQL of its own on the loopback.
 //!
-//! `questions RUNS LETTERS`: so many signed letters with records of `quick`'s size through the collector's
-//! checks, then so many runs of 60 metrics (of 20 models with 5 firmwares each) written directly, and the
+//! `questions RUNS LETTERS`: so many signed letters with histograms through the collector's checks,
+//! then so many runs of 60 metrics (of 20 models with 5 firmwares each) written directly, and the
 //! time of each question about them. Prints a table, and fails if a goal is missed.
 
 use std::process::ExitCode;
@@ -158,7 +158,7 @@ fn document(i: u64, is_long: bool) -> Result<Document> {
         .map(|m| Metric::single(format!("metric-{m}"), Unit::Iops, 1000.0 * factor + f64::from(m)))
         .collect();
     if is_long {
-        // Histograms make half of a record of `quick`.
+        // Shorter than those of `quick`, whose letters have 35 kB.
         let mut service = Histogram::default();
         (0..4000).for_each(|n| service.record(50_000 + (n * n + i) % 9_000_000));
         run.latencies = ["read", "write"]

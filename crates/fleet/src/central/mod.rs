@@ -271,7 +271,7 @@ impl MetricRows {
         words: &HashMap<String, i32>,
         models: &[i32],
     ) -> MetricRows {
-        let mut rows = MetricRows::default();
+        let mut values = Vec::new();
         let mut hashes = HashSet::new();
         for (record, model) in records.iter().zip(models) {
             // A batch may have a record twice.
@@ -280,11 +280,17 @@ impl MetricRows {
             };
             for metric in &record.run().metrics {
                 let Some(value) = metric.value.filter(|value| value.is_finite()) else { continue };
-                rows.names.push(words[&metric.name]);
-                rows.models.push(*model);
-                rows.runs.push(*id);
-                rows.values.push(value);
+                values.push((words[&metric.name], *model, *id, value));
             }
+        }
+        // In the order of the index, a batch touches each of its pages once.
+        values.sort_unstable_by_key(|(name, model, run, _)| (*name, *model, *run));
+        let mut rows = MetricRows::default();
+        for (name, model, run, value) in values {
+            rows.names.push(name);
+            rows.models.push(model);
+            rows.runs.push(run);
+            rows.values.push(value);
         }
         rows
     }
