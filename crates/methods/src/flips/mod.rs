@@ -1,6 +1,10 @@
 //! Perturbed drives: for every method a drive, and the same drive with the one property changed
-//! that the method looks for. The verdict and the answer must follow.
+//! that the method looks for. The verdict and the answer must follow, and nothing else of them may
+//! change unnoticed.
 
+mod reviewed;
+
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use record::Safety;
@@ -8,6 +12,7 @@ use script::test_drive::{Fake, FlashTraits, Traits, perform};
 use script::{Options, Outcome};
 
 use crate::{ALL, find};
+use reviewed::difference;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -45,22 +50,24 @@ impl Flip {
     }
 
     /// Runs the method on both drives.
-    fn run(self) -> [Said; 2] {
+    fn run(&mut self) -> [Said; 2] {
         let method = find(self.method).expect("a method");
         let time = (self.seconds > 0).then(|| Duration::from_secs(self.seconds));
         let mut options = Options { time, ..Options::default() };
-        for (name, value) in self.options {
-            let option = method.options.iter().find(|option| option.name() == name);
+        for (name, value) in &self.options {
+            let option = method.options.iter().find(|option| option.name() == *name);
             options.parse(*option.expect("declared"), &[value.to_string()]).expect("in range");
         }
-        self.drives.map(|mut drive| {
+        self.drives.each_mut().map(|drive| {
             let mut out = Outcome::default();
-            let result = perform(method, &mut drive, &options, &mut out);
+            let result = perform(method, drive, &options, &mut out);
             let verdicts = out.verdicts.iter().map(|verdict| verdict.kind.name().to_string());
             let warnings = out.warnings.iter().map(|warning| warning.kind.name().to_string());
             let kinds = verdicts.chain(warnings).collect();
+            let text = reviewed::text(&out);
             let sentence = out.answer.map(|answer| answer.headline);
-            Said { sentence: sentence.unwrap_or_else(|| format!("no answer: {result:?}")), kinds }
+            let sentence = sentence.unwrap_or_else(|| format!("no answer: {result:?}"));
+            Said { sentence, kinds, text }
         })
     }
 }
@@ -360,16 +367,19 @@ fn of_snia() -> Vec<Flip> {
 const ELSEWHERE: [(&str, &str); 1] =
     [("restore", "restore/tests.rs: the_same_image_is_held_back_by_its_source_or_by_a_slow_drive")];
 
-/// What a method says of a drive: its sentence, verdicts and findings.
+/// The method that times a program of this machine, the others a virtual drive.
+const TIMED_BY_A_CLOCK: &str = "command";
+
+/// What a method says of a drive: its sentence, verdicts and findings, and all of it.
 struct Said {
     sentence: String,
     kinds: Vec<String>,
+    text: String,
 }
 
 /// The wrong sides of a flip.
-fn faults(flip: Flip) -> Vec<String> {
-    let (method, concludes, says) = (flip.method, flip.concludes, flip.says);
-    let sides = flip.run();
+fn faults(flip: &Flip, sides: &[Said; 2]) -> Vec<String> {
+    let Flip { method, concludes, says, .. } = flip;
     let mut faults = Vec::new();
     for (side, said) in sides.iter().enumerate() {
         let other = 1 - side;
@@ -380,15 +390,22 @@ fn faults(flip: Flip) -> Vec<String> {
             faults.push(format!("{method}, {side}: {} {:?}", said.sentence, said.kinds));
         }
     }
-    if sides[0].sentence == sides[1].sentence && concludes == [""; 2] {
+    if sides[0].sentence == sides[1].sentence && *concludes == [""; 2] {
         faults.push(format!("{method}: {} of both", sides[0].sentence));
     }
     faults
 }
 
 fn check(flips: Vec<Flip>) {
-    let faults: Vec<String> = flips.into_iter().flat_map(faults).collect();
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let (mut faults_found, mut texts) = (Vec::new(), BTreeMap::<&str, Vec<String>>::new());
+    for mut flip in flips {
+        let sides = flip.run();
+        faults_found.extend(faults(&flip, &sides));
+        texts.entry(flip.method).or_default().extend(sides.map(|said| said.text));
+    }
+    texts.remove(TIMED_BY_A_CLOCK);
+    faults_found.extend(texts.iter().filter_map(|(name, texts)| difference(name, texts)));
+    assert!(faults_found.is_empty(), "{}", faults_found.join("\n"));
 }
 
 #[test]
