@@ -9,7 +9,7 @@
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -63,11 +63,11 @@ impl Document {
         let mut members: Members = serde_json::from_str(body)?;
         for (name, json) in long_parts(&run)? {
             if json != EMPTY && members.get(name).is_none_or(|own| own == EMPTY) {
-                members.set(name, RawValue::from_string(json)?);
+                members.set(name, json);
             }
         }
-        members.set("number", raw(&run.number)?);
-        members.set("cut_short", raw(&run.cut_short)?);
+        members.set("number", serde_json::to_string(&run.number)?);
+        members.set("cut_short", serde_json::to_string(&run.cut_short)?);
         Ok(Document { run, members })
     }
 
@@ -89,7 +89,7 @@ impl Document {
     /// [`Document::text`] with its number replaced by the one a store assigned.
     pub fn numbered(&self, number: Option<i64>) -> serde_json::Result<String> {
         let mut members = self.members.clone();
-        members.set("number", raw(&number)?);
+        members.set("number", serde_json::to_string(&number)?);
         members.text()
     }
 
@@ -100,10 +100,10 @@ impl Document {
         for (name, json) in long_parts(&self.run)? {
             let Some(own_json) = members.get(name) else { continue };
             if canonical(own_json)? == canonical(&json)? {
-                members.set(name, RawValue::from_string(EMPTY.into())?);
+                members.set(name, EMPTY.into());
             }
         }
-        members.set("number", raw(&None::<i64>)?);
+        members.set("number", serde_json::to_string(&None::<i64>)?);
         members.text()
     }
 
@@ -114,7 +114,7 @@ impl Document {
         members.sort_by(|a, b| a.0.cmp(&b.0));
         let mut text = String::from("{");
         for (name, value) in members {
-            let value = canonical(value.get())?;
+            let value = canonical(value)?;
             if !says_nothing(&value) {
                 put_member(&mut text, name, &value)?;
             }
@@ -133,21 +133,17 @@ fn long_parts(run: &Run) -> serde_json::Result<[(&'static str, String); 3]> {
     ])
 }
 
-fn raw(value: &impl Serialize) -> serde_json::Result<Box<RawValue>> {
-    serde_json::value::to_raw_value(value)
-}
-
 /// The members of an object in order, each with its JSON.
 #[derive(Clone, Debug, Default)]
-struct Members(Vec<(String, Box<RawValue>)>);
+struct Members(Vec<(String, String)>);
 
 impl Members {
     fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(own, _)| own == name).map(|(_, json)| json.get())
+        self.0.iter().find(|(own, _)| own == name).map(|(_, json)| json.as_str())
     }
 
     /// Replaces or adds a member.
-    fn set(&mut self, name: &str, json: Box<RawValue>) {
+    fn set(&mut self, name: &str, json: String) {
         match self.0.iter_mut().find(|(own, _)| own == name) {
             Some((_, own)) => *own = json,
             None => self.0.push((name.to_string(), json)),
@@ -155,10 +151,10 @@ impl Members {
     }
 
     fn text(&self) -> serde_json::Result<String> {
-        let bytes = self.0.iter().map(|(name, json)| name.len() + json.get().len() + 4).sum();
+        let bytes = self.0.iter().map(|(name, json)| name.len() + json.len() + 4).sum();
         let mut text = String::with_capacity(bytes);
         text.push('{');
-        self.0.iter().try_for_each(|(name, json)| put_member(&mut text, name, json.get()))?;
+        self.0.iter().try_for_each(|(name, json)| put_member(&mut text, name, json))?;
         text.push('}');
         Ok(text)
     }
@@ -177,7 +173,7 @@ impl<'de> Deserialize<'de> for Members {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
                 let mut members = Members::default();
                 while let Some((name, json)) = map.next_entry::<String, Box<RawValue>>()? {
-                    members.set(&name, json);
+                    members.set(&name, Box::<str>::from(json).into_string());
                 }
                 Ok(members)
             }
