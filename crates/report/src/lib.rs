@@ -41,7 +41,7 @@ pub use chart::history::{History, HistoryLine, HistoryPoint};
 pub use chart::throughput;
 pub use csv::{csv, csv_figures, csv_series};
 pub use html::sheet::sheet;
-pub use html::{PageFrame, PageLink, html, linked_html, page};
+pub use html::{CHARTS_FILE, PageFrame, PageLink, Scripts, charts_script, html, linked_html, page};
 pub use identity::identity;
 pub use markdown::markdown;
 pub use monitor::{influx, prom};

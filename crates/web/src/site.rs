@@ -27,6 +27,9 @@ const PAGE: usize = 200;
 /// The file that marks a directory as written here: the names of its files, one a line.
 const MARK: &str = "ssdyno-site.txt";
 
+/// The endings of its files.
+const FORMS: [&str; 4] = [".html", ".json", ".csv", ".js"];
+
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SiteCounts {
@@ -43,6 +46,7 @@ pub fn write_site(store: &mut Store, directory: &Path) -> Result<SiteCounts> {
     let runs: Vec<RunSummary> = runs.into_iter().filter(|run| !run.running).collect();
     let drives = store.drives()?;
     let venue = Venue::Site;
+    site.write(report::CHARTS_FILE, &report::charts_script())?;
     write_records(&mut site, store, &venue, &runs)?;
     for stored in &drives {
         let members = runs_with(&runs, |run| run.drive_key.as_ref() == Some(&stored.key));
@@ -194,9 +198,7 @@ impl SiteDirectory<'_> {
     fn finish(self) -> Result<()> {
         for name in self.earlier.difference(&self.written) {
             // Only names without a directory were written.
-            if !name.contains('/')
-                && (name.ends_with(".html") || name.ends_with(".json") || name.ends_with(".csv"))
-            {
+            if !name.contains('/') && FORMS.iter().any(|ending| name.ends_with(ending)) {
                 let _ = fs::remove_file(self.path.join(name));
             }
         }

@@ -64,6 +64,28 @@ pub struct PageFrame<'a> {
     pub head: Markup,
 }
 
+/// Where the scripts of a run's page are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scripts {
+    /// In the page, which is complete without another file.
+    Inside,
+    /// In a file beside the page, [`CHARTS_FILE`].
+    Beside,
+}
+
+/// The name of the file with the scripts that pages of runs share.
+pub const CHARTS_FILE: &str = "ssdyno-charts.js";
+
+/// The content of [`CHARTS_FILE`].
+pub fn charts_script() -> String {
+    format!("/* Charts by uPlot 1.6.32:\n\n{UPLOT_LICENCE}\n*/\n{UPLOT}\n{SCRIPT}")
+}
+
+/// What a page with its scripts beside it may load: also from files, which have no origin.
+const POLICY_BESIDE: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+                             script-src 'self' file:; img-src data:; base-uri 'none'; \
+                             form-action 'none'";
+
 /// What comes after the scripts.
 const END: &str = "</body></html>";
 
@@ -79,24 +101,33 @@ pub fn page(frame: &PageFrame<'_>, body: &Markup) -> String {
 
 /// The run as a page. Fails only if the record contains a value that JSON cannot represent.
 pub fn html(run: &Run) -> serde_json::Result<String> {
-    linked_html(run, &[])
+    linked_html(run, &[], Scripts::Inside)
 }
 
 /// The page of a run with links to other pages.
-pub fn linked_html(run: &Run, links: &[PageLink]) -> serde_json::Result<String> {
+pub fn linked_html(run: &Run, links: &[PageLink], place: Scripts) -> serde_json::Result<String> {
     let record = embedded(&serde_json::to_string(run)?);
     let subject = facts::marked(summary::subject(run), run);
     let title = format!("{} {}, {subject}", facts::run_name(run), run.method);
     let scripts = markup! {
         script type="application/json" id="record" { (PreEscaped(record)) }
-        script { (PreEscaped(UPLOT)) }
-        script { (PreEscaped(SCRIPT)) }
+        @match place {
+            Scripts::Inside => {
+                script { (PreEscaped(UPLOT)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+            Scripts::Beside => script src=(CHARTS_FILE) {},
+        }
+    };
+    let policy = match place {
+        Scripts::Inside => POLICY,
+        Scripts::Beside => POLICY_BESIDE,
     };
     let grid = Grid::new(run);
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
-            (head(&title, POLICY, &uplot()))
+            (head(&title, policy, &uplot(place)))
             body {
                 (top(run, links))
                 main {
@@ -204,10 +235,12 @@ fn head(title: &str, policy: &str, charts: &Markup) -> Markup {
     }
 }
 
-/// The licence and the style sheet of uPlot.
-fn uplot() -> Markup {
+/// The style sheet of uPlot, and its licence if its script is in the page.
+fn uplot(place: Scripts) -> Markup {
     markup! {
-        (PreEscaped(format!("<!-- Charts by uPlot 1.6.32:\n\n{UPLOT_LICENCE}\n-->\n")))
+        @if place == Scripts::Inside {
+            (PreEscaped(format!("<!-- Charts by uPlot 1.6.32:\n\n{UPLOT_LICENCE}\n-->\n")))
+        }
         style { (PreEscaped(UPLOT_LOOK)) }
     }
 }

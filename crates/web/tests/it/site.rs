@@ -16,7 +16,8 @@ fn names(directory: &Path) -> BTreeSet<String> {
 
 /// The relative addresses on a page.
 fn links(page: &str) -> Vec<&str> {
-    page.split("href=\"").skip(1).filter_map(|part| part.split('"').next()).collect()
+    let parts = page.split("href=\"").skip(1).chain(page.split("<script src=\"").skip(1));
+    parts.filter_map(|part| part.split('"').next()).collect()
 }
 
 #[test]
