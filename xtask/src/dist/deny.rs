@@ -14,6 +14,8 @@ const VERSIONS: &str = "^0.20";
 /// Checks the crates of a distribution; returns what was checked.
 pub fn check(dist: &Dist) -> Result<String> {
     install()?;
+    // Also the crates of other systems, which no build here has asked for.
+    output(cargo(&["fetch", "--locked"]).current_dir(&dist.source)).context("cargo fetch")?;
     let deny = |arguments: &[&str]| {
         let mut command = cargo(&["deny"]);
         command.args(arguments).current_dir(&dist.source);
