@@ -113,10 +113,8 @@ impl Processes {
 pub fn down(directory: &Path) -> Result<()> {
     let place = directory.display();
     ensure!(directory.join("servers.toml").is_file(), "{place}: no trial here");
-    let text = match fs::read_to_string(directory.join("processes.toml")) {
-        Ok(text) => text,
-        Err(_) => String::new(),
-    };
+    // Nothing has started yet if it is missing.
+    let text = fs::read_to_string(directory.join("processes.toml")).unwrap_or_default();
     end(directory, toml::from_str(&text).context("processes.toml")?)
 }
 
