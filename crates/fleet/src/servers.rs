@@ -308,7 +308,8 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Sends it and its children a signal, and waits for its end. A process that has ended is left alone.
+    /// Sends it and its children a signal, and waits for its end; one that takes longer than
+    /// [`END_MAX`], as on a busy machine, is killed. A process that has ended is left alone.
     pub fn end(&self, signal: Signal) -> Result<()> {
         let Some(pid) = Pid::from_raw(self.pid as i32) else { return Ok(()) };
         let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
@@ -320,6 +321,10 @@ impl ServerProcess {
         let _ = kill_process_group(pid, signal);
         let mut ends = [PollFd::new(&descriptor, PollFlags::IN)];
         let limit = Timespec { tv_sec: END_MAX.as_secs() as i64, tv_nsec: 0 };
+        if poll(&mut ends, Some(&limit))? == 1 {
+            return Ok(());
+        }
+        let _ = kill_process_group(pid, Signal::KILL);
         ensure!(poll(&mut ends, Some(&limit))? == 1, "process {} does not end", self.pid);
         Ok(())
     }
