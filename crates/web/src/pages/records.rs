@@ -111,7 +111,9 @@ pub fn page(venue: &Venue, query: &RecordQuery, list: &RecordList<'_>) -> String
         h1 { "Records" }
         @if venue.is_served() { (filter_form(query)) }
         p.note { (list.total) @if list.total == 1 { " record" } @else { " records" } }
-        @if venue.is_served() {
+        @if list.total == 0 && *query == RecordQuery::default() {
+            p { "No records yet. Try: " code { "ssdyno run ." } }
+        } @else if venue.is_served() {
             form action=(names::COMPARE) method="get" {
                 (table(list.runs, true))
                 @if list.runs.len() > 1 {
