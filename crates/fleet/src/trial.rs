@@ -120,8 +120,9 @@ pub fn down(directory: &Path) -> Result<()> {
 
 fn end(directory: &Path, processes: Processes) -> Result<()> {
     for process in processes.process.iter().rev() {
-        // PostgreSQL's fast end; all others' plain one.
-        process.end(Signal::INT)?;
+        // Not INT, which whatever a script starts in the background ignores. PostgreSQL waits for its
+        // clients: those of the trial end before it.
+        process.end(Signal::TERM)?;
     }
     Servers::open(directory)?.remove()
 }
