@@ -91,14 +91,15 @@ impl Agent {
         let Some(serial) = &job.destroy else { return Ok(()) };
         let today = TimeZone::UTC.to_datetime(Timestamp::now()).date();
         let grants = Grants::read(grants)?;
-        let most = grants.permit(serial, today)?.bytes_a_day;
+        let daily_bytes = grants.permit(serial, today)?.bytes_a_day;
         let bytes = self.planned_bytes(job).await.map_err(|error| format!("{error:#}"))?;
-        let allowance = self.ledger.borrow_mut().take(&today.to_string(), serial, bytes, most);
+        let allowance =
+            self.ledger.borrow_mut().take(&today.to_string(), serial, bytes, daily_bytes);
         match allowance.map_err(|error| format!("{error:#}"))? {
             Allowance::Within => Ok(()),
             Allowance::Exceeded { spent } => Err(format!(
-                "the job writes up to {bytes} bytes; the grant for drive {serial} is {most} a day, {spent} of \
-                 them are spent"
+                "the job writes up to {bytes} bytes; the grant for drive {serial} is \
+                 {daily_bytes} a day, {spent} of them are spent"
             )),
         }
     }

@@ -142,9 +142,9 @@ fn nobody_destroys_without_the_host_and_nobody_enters_without_a_password() {
         let agent = Hub::connect(&trial.agent(), "test").await.expect("connected");
         let job = fleet::job::FleetJob::default();
         let machine = "0".repeat(32);
-        let put = agent.ask_machine(&machine, &job);
-        let put = tokio::time::timeout(std::time::Duration::from_secs(10), put).await;
-        assert!(!matches!(put, Ok(Ok(()))), "an agent puts a job");
+        let request = agent.ask_machine(&machine, &job);
+        let reply = tokio::time::timeout(std::time::Duration::from_secs(10), request).await;
+        assert!(!matches!(reply, Ok(Ok(()))), "an agent puts a job");
     });
     let ports = fleet::servers::Servers::open(&trial.path("trial")).expect("servers").ports();
     assert!(trial.down().status.success());
