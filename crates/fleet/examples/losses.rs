@@ -12,10 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use fleet::agent::{self, AgentOptions};
 use fleet::central::Central;
-use fleet::config::HubConfig;
 use fleet::servers::{self, ServerProcess, Servers};
+use fleet::{agent, members};
 use record::{Document, Metric, Run, Target, TargetKind, Unit};
 use rustix::process::Signal;
 use store::Store;
@@ -44,7 +43,9 @@ impl Draws {
 
 /// A host: its store, and the process of its agent while it has one.
 struct Host {
-    options: AgentOptions,
+    name: String,
+    directory: PathBuf,
+    file: PathBuf,
     machine: String,
     store: Store,
     process: Option<ServerProcess>,
@@ -107,14 +108,14 @@ impl Bench {
     /// Starts everything.
     fn begin(&mut self, agents: u64) -> Result<()> {
         self.servers.hub().write(&self.place.join("hub.toml"))?;
-        self.servers.agent().write(&self.place.join("agent.toml"))?;
         self.restart()?;
         let words = self.servers.hub();
         ask(async { Central::connect(words.postgres()?).await?.make_tables().await })?;
         for number in 0..agents {
-            let mut host = Host::make(&self.place, self.servers.agent(), number)?;
-            let enrolment = agent::enrolment(&host.options)?;
-            ask(async { Central::connect(words.postgres()?).await?.enrol(&enrolment).await })?;
+            let mut host = Host::make(&self.place, number)?;
+            let enrolment = agent::enrolment(&host.file, &host.directory.join("key"), &host.name)?;
+            let config = ask(members::enrol(&words, &enrolment))?;
+            config.write(&host.directory.join("agent.toml"))?;
             if number % 10 == 9 {
                 // Yesterday, without a hub.
                 (0..DAY).try_for_each(|_| host.measure("2026-11-28T10:00:00Z"))?;
@@ -266,32 +267,22 @@ fn program(name: &str) -> Result<PathBuf> {
 }
 
 impl Host {
-    fn make(place: &Path, hub: HubConfig, number: u64) -> Result<Host> {
-        let directory = place.join(format!("host-{number}"));
+    fn make(place: &Path, number: u64) -> Result<Host> {
+        let name = format!("host-{number}");
+        let directory = place.join(&name);
         std::fs::create_dir(&directory)?;
-        let options = AgentOptions {
-            hub,
-            store: directory.join("runs.sqlite"),
-            command: PathBuf::from("ssdyno"),
-            key: directory.join("key"),
-            host: format!("host-{number}"),
-            labels: Default::default(),
-            targets: Vec::new(),
-            grants: fleet::grant::GRANTS.into(),
-            slots: 1,
-        };
-        let store = Store::open(Some(&options.store))?;
+        let file = directory.join("runs.sqlite");
+        let store = Store::open(Some(&file))?;
         let machine = store.machine_id().context("an id")?;
-        Ok(Host { options, machine, store, process: None, hashes: BTreeSet::new() })
+        Ok(Host { name, directory, file, machine, store, process: None, hashes: BTreeSet::new() })
     }
 
     fn start(&mut self) -> Result<()> {
-        let directory = self.options.store.parent().context("a directory")?;
         let mut agent = Command::new(program("ssdyno-fleet")?);
-        agent.arg("agent").arg("--store").arg(&self.options.store);
-        agent.arg("--key").arg(&self.options.key).args(["--host", &self.options.host]);
-        agent.arg("--hub").arg(directory.with_file_name("agent.toml"));
-        self.process = Some(ServerProcess::start(agent, &directory.join("agent.log"))?);
+        agent.arg("agent").arg("--store").arg(&self.file);
+        agent.arg("--key").arg(self.directory.join("key")).args(["--host", &self.name]);
+        agent.arg("--hub").arg(self.directory.join("agent.toml"));
+        self.process = Some(ServerProcess::start(agent, &self.directory.join("agent.log"))?);
         Ok(())
     }
 

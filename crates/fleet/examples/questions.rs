@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use fleet::central::{ArrivedRecord, Central};
-use fleet::collect::Collector;
+use fleet::collect::{Collector, Posted};
 use fleet::envelope::{Envelope, LetterKind};
 use fleet::key::{AgentKey, Enrolment};
 use fleet::servers::{self, Servers};
@@ -69,7 +69,8 @@ async fn measure(words: &str, runs: u64, letters: u64) -> Result<(bool, String)>
     let mut collector = Collector::connect(words).await?;
     let begin = Instant::now();
     for batch in envelopes.chunks(BATCH as usize) {
-        let batch: Vec<&[u8]> = batch.iter().map(Vec::as_slice).collect();
+        let batch: Vec<Posted<'_>> =
+            batch.iter().map(|bytes| Posted { sender: MACHINE, bytes }).collect();
         collector.collect(&batch).await?;
     }
     let rate = letters as f64 / begin.elapsed().as_secs_f64();
@@ -84,7 +85,7 @@ async fn measure(words: &str, runs: u64, letters: u64) -> Result<(bool, String)>
     for first in (0..runs).step_by(BATCH as usize) {
         let records = (first..runs.min(first + BATCH)).map(arrived).collect::<Result<Vec<_>>>()?;
         let begin = Instant::now();
-        central.insert(&records, &[]).await?;
+        central.insert(&records.iter().collect::<Vec<_>>(), &[]).await?;
         busy += begin.elapsed().as_secs_f64();
     }
     table.row(

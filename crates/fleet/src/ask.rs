@@ -7,13 +7,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use futures_util::TryStreamExt as _;
 
 use crate::campaign::Campaign;
 use crate::central::{Central, MetricDistribution};
 use crate::config::HubConfig;
 use crate::digits::hex;
 use crate::envelope::inflate;
-use crate::hub::{Hub, JobProgress, LIVE_AGENTS, LIVE_JOBS, Presence};
+use crate::hub::{Hub, JobProgress, Presence};
 use crate::job::{FleetJob, satisfies};
 use crate::notice::{JOB_TAG, JobEnd};
 
@@ -40,19 +41,19 @@ pub async fn run(
     job: FleetJob,
     labels: &BTreeMap<String, String>,
 ) -> Result<String> {
-    let hub = Hub::connect(config, "ssdyno ask").await?;
-    let agents: Vec<Presence> = hub.last(LIVE_AGENTS).await?;
+    let (hub, key) = (Hub::connect(config, "ssdyno ask").await?, config.key()?);
+    let agents = hub.agents().await?;
     let serves = |agent: &&Presence| {
         satisfies(&agent.labels, labels)
             && (job.is_simulated() || agent.targets.contains(&job.target))
     };
     let mut text = String::new();
     for agent in agents.iter().filter(serves) {
-        let id = format!("{id}-{}", &agent.machine[..8.min(agent.machine.len())]);
+        let id = format!("{id}-{}", agent.machine.chars().take(8).collect::<String>());
         let mut job = FleetJob { id: id.clone(), ..job.clone() };
         job.tags.insert(JOB_TAG.into(), id.clone());
         job.check().map_err(anyhow::Error::msg)?;
-        hub.ask_machine(&agent.machine, &job).await?;
+        hub.ask_machine(&key, &agent.machine, &job).await?;
         text += &format!("{id}  {}\n", agent.host);
     }
     ensure!(!text.is_empty(), "no agent serves {} with these labels; try: ask agents", job.target);
@@ -61,27 +62,25 @@ pub async fn run(
 
 /// Puts the jobs of a campaign that have not ended yet to any machine with its labels.
 pub async fn campaign(config: &HubConfig, file: &Path) -> Result<Campaign> {
-    let text = std::fs::read_to_string(file);
-    let text = text.with_context(|| format!("cannot read {}", file.display()))?;
-    let campaign = Campaign::parse(&text).with_context(|| file.display().to_string())?;
-    let (labels, jobs) = (campaign.labels()?, campaign.jobs()?);
+    let campaign = Campaign::read(file)?;
+    let (labels, key) = (campaign.labels()?, config.key()?);
     let central = Central::connect(config.postgres()?).await?;
     let ended = measured(&central, &campaign).await?;
     let hub = Hub::connect(config, "ssdyno ask").await?;
     hub.make_pool(&labels).await?;
-    let waiting: Vec<&FleetJob> = jobs.iter().filter(|job| !ended.contains(&job.id)).collect();
-    for some in waiting.chunks(IN_FLIGHT) {
-        let putting = some.iter().map(|job| hub.ask_pool(&labels, job));
-        futures_util::future::try_join_all(putting).await?;
-    }
-    println!("{} runs, {} of them measured before", jobs.len(), ended.len());
+    let waiting = campaign.jobs()?.filter(|job| !ended.contains(&job.id));
+    let (hub, key, labels) = (&hub, &key, &labels);
+    let putting = futures_util::stream::iter(waiting.map(Ok))
+        .try_for_each_concurrent(IN_FLIGHT, async |job| hub.ask_pool(key, labels, &job).await);
+    putting.await?;
+    println!("{} runs, {} of them measured before", campaign.runs()?, ended.len());
     Ok(campaign)
 }
 
 /// Waits for the end of a campaign, and returns a line about it.
 pub async fn wait(config: &HubConfig, campaign: &Campaign) -> Result<String> {
     let central = Central::connect(config.postgres()?).await?;
-    let total = campaign.jobs()?.len();
+    let total = campaign.runs()? as usize;
     let mut last = usize::MAX;
     loop {
         let (measured, failed) =
@@ -113,14 +112,13 @@ async fn failed(central: &Central, campaign: &Campaign) -> Result<BTreeSet<Strin
 }
 
 async fn ids(central: &Central, campaign: &Campaign, end: JobEnd) -> Result<BTreeSet<String>> {
-    let notices = central.notices(&format!("{}-", campaign.id()), Some(end.name())).await?;
-    Ok(notices.into_iter().map(|notice| notice.job).collect())
+    central.ended_jobs(&format!("{}-", campaign.id()), end.name()).await
 }
 
 /// The agents, with their labels and targets.
 pub async fn agents(config: &HubConfig) -> Result<String> {
     let hub = Hub::connect(config, "ssdyno ask").await?;
-    let agents: Vec<Presence> = hub.last(LIVE_AGENTS).await?;
+    let agents = hub.agents().await?;
     let rows = agents.iter().map(|agent| {
         let Presence { machine, host, labels, targets, at: time } = agent;
         let labels: Vec<String> =
@@ -136,7 +134,7 @@ pub async fn jobs(config: &HubConfig, prefix: &str, end: Option<&str>) -> Result
     let central = Central::connect(config.postgres()?).await?;
     let notices = central.notices(prefix, end).await?;
     let ended: BTreeSet<&str> = notices.iter().map(|notice| &*notice.job).collect();
-    let live: Vec<JobProgress> = hub.last(LIVE_JOBS).await?;
+    let live = hub.progress().await?;
     let live = live.iter().filter(|progress| {
         end.is_none() && progress.job.starts_with(prefix) && !ended.contains(&*progress.job)
     });

@@ -14,6 +14,9 @@
 //! may be repeated, because equal runs of a virtual drive have equal records.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use record::parse_tag;
@@ -21,6 +24,9 @@ use serde::Deserialize;
 
 use crate::digits::{hex, sha256};
 use crate::job::FleetJob;
+
+/// Maximum size of the file, bytes.
+const BYTES_MAX: u64 = 1 << 20;
 
 /// Maximum number of runs.
 const RUNS_MAX: u64 = 1_000_000;
@@ -46,16 +52,30 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Reads a campaign.
+    /// Reads the file of a campaign.
+    pub fn read(path: &Path) -> Result<Campaign> {
+        let name = path.display();
+        let mut text = String::new();
+        let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
+        let length = file.take(BYTES_MAX + 1).read_to_string(&mut text);
+        let length = length.with_context(|| format!("cannot read {name}"))?;
+        ensure!(length as u64 <= BYTES_MAX, "{name}: larger than {BYTES_MAX} bytes");
+        Campaign::parse(&text).with_context(|| name.to_string())
+    }
+
+    /// Reads the text of a campaign.
     pub fn parse(text: &str) -> Result<Campaign> {
         let campaign: Campaign = toml::from_str(text).context("not a campaign")?;
-        let (first, last) = campaign.seeds()?;
-        let seeds = (last - first).saturating_add(1);
-        let kinds = (campaign.presets.len() * campaign.methods.len()) as u64;
-        let runs = kinds.saturating_mul(seeds);
+        let runs = campaign.runs()?;
         ensure!(runs > 0, "a campaign without a preset or a method");
         ensure!(runs <= RUNS_MAX, "a campaign of {runs} runs; {RUNS_MAX} at most");
         Ok(campaign)
+    }
+
+    /// The number of its runs.
+    pub fn runs(&self) -> Result<u64> {
+        let (first, last) = self.seeds()?;
+        Ok(self.kinds().saturating_mul((last - first).saturating_add(1)))
     }
 
     /// The labels of the machines for it.
@@ -80,28 +100,34 @@ impl Campaign {
     }
 
     /// Its jobs, in order.
-    pub fn jobs(&self) -> Result<Vec<FleetJob>> {
-        let ((first, last), id) = (self.seeds()?, self.id());
-        let mut jobs = Vec::new();
-        for seed in first..=last {
-            for method in &self.methods {
-                for preset in &self.presets {
-                    let mut options = self.options.clone();
-                    options.insert("seed".into(), seed.to_string());
-                    let job = FleetJob {
-                        id: format!("{id}-{}", jobs.len()),
-                        target: format!("sim:{}", preset.trim_start_matches("sim:")),
-                        method: method.clone(),
-                        options,
-                        tags: BTreeMap::from([("campaign".to_string(), self.name.clone())]),
-                        destroy: None,
-                    };
-                    job.check().map_err(anyhow::Error::msg)?;
-                    jobs.push(job);
-                }
-            }
+    pub fn jobs(&self) -> Result<impl Iterator<Item = FleetJob>> {
+        let ((first, _), id, kinds) = (self.seeds()?, self.id(), self.kinds());
+        // The jobs of other seeds have the same words.
+        for number in 0..kinds {
+            self.job(&id, first, number).check().map_err(anyhow::Error::msg)?;
         }
-        Ok(jobs)
+        Ok((0..self.runs()?).map(move |number| self.job(&id, first, number)))
+    }
+
+    /// Runs of one seed.
+    fn kinds(&self) -> u64 {
+        (self.presets.len() as u64).saturating_mul(self.methods.len() as u64)
+    }
+
+    /// The job with this number, of a campaign with this id and first seed.
+    fn job(&self, id: &str, first: u64, number: u64) -> FleetJob {
+        let (seed, kind) = (first + number / self.kinds(), (number % self.kinds()) as usize);
+        let preset = &self.presets[kind % self.presets.len()];
+        let mut options = self.options.clone();
+        options.insert("seed".into(), seed.to_string());
+        FleetJob {
+            id: format!("{id}-{number}"),
+            target: format!("sim:{}", preset.trim_start_matches("sim:")),
+            method: self.methods[kind / self.presets.len()].clone(),
+            options,
+            tags: BTreeMap::from([("campaign".to_string(), self.name.clone())]),
+            destroy: None,
+        }
     }
 }
 
@@ -117,7 +143,7 @@ mod tests {
     #[test]
     fn a_campaign_is_every_combination_in_order() {
         let campaign = Campaign::parse(TEXT).expect("a campaign");
-        let jobs = campaign.jobs().expect("jobs");
+        let jobs: Vec<FleetJob> = campaign.jobs().expect("jobs").collect();
         let lines: Vec<String> = jobs.iter().map(|job| job.words()[1..].join(" ")).collect();
         assert_eq!(lines.len(), 8);
         assert_eq!(lines[0], "sim:a -m quick --seed=3 --time=1s --tag=campaign=c");
@@ -128,6 +154,17 @@ mod tests {
             campaign.labels().expect("labels"),
             BTreeMap::from([("rack".into(), "3".into())])
         );
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let error = Campaign::read(Path::new("/dev/zero")).expect_err("endless").to_string();
+        assert!(error.contains("larger than"), "{error}");
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("campaign.toml");
+        std::fs::write(&path, TEXT.replace("3-4", "1-200000")).expect("written");
+        let campaign = Campaign::read(&path).expect("read");
+        assert_eq!(campaign.jobs().expect("jobs").count(), 800_000);
     }
 
     #[test]

@@ -6,7 +6,8 @@ CREATE TABLE IF NOT EXISTS enrolment (
   key bytea PRIMARY KEY,
   machine text NOT NULL,
   host text NOT NULL,
-  since timestamptz NOT NULL DEFAULT now()
+  since timestamptz NOT NULL DEFAULT now(),
+  revoked timestamptz -- from then on, it signs for nothing
 );
 
 -- Names of metrics and methods.
@@ -67,12 +68,13 @@ CREATE TABLE IF NOT EXISTS notice (
 );
 CREATE INDEX IF NOT EXISTS notice_by_job ON notice (job text_pattern_ops);
 
--- What the collector refused, each once.
+-- What the collector refused, each once; of each sender, the latest.
 CREATE TABLE IF NOT EXISTS refusal (
+  sender text NOT NULL, -- the machine, as NATS knows it; '' if it has no subject of its own
   key bytea NOT NULL,
   hash bytea NOT NULL,
   reason text NOT NULL,
   times bigint NOT NULL DEFAULT 1,
   last timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (key, hash, reason)
+  PRIMARY KEY (sender, key, hash, reason)
 );

@@ -12,11 +12,11 @@ use async_nats::{Message, Subscriber};
 use futures_util::StreamExt as _;
 use tokio::time::timeout;
 
-use crate::central::{ArrivedNotice, ArrivedRecord, Central};
+use crate::central::{ArrivedNotice, ArrivedRecord, Central, RefusedArrival, is_about_content};
 use crate::config::HubConfig;
 use crate::digits::hex;
 use crate::envelope::{CollectorReply, Envelope, Refusal, Verified};
-use crate::hub::{Hub, RECORDS};
+use crate::hub::{Hub, RECORDS, inbox, is_machine};
 use crate::key::Enrolment;
 
 /// Letters and bytes of a transaction: enough to make its commit cheap.
@@ -29,6 +29,9 @@ const BATCH_WAIT: Duration = Duration::from_millis(5);
 /// Pause before PostgreSQL is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// Maximum length of the reason of a refusal, bytes.
+const REASON_MAX: usize = 500;
+
 /// How often the streams are looked for.
 const STREAMS_EVERY: Duration = Duration::from_secs(5);
 
@@ -36,9 +39,9 @@ const STREAMS_EVERY: Duration = Duration::from_secs(5);
 pub async fn run(config: &HubConfig) -> Result<()> {
     let hub = Hub::stay(config, "ssdyno collect").await?;
     let mut collector = begin(config.postgres()?).await;
-    tokio::spawn(keep_streams(hub.clone()));
+    tokio::spawn(keep_streams(hub.clone(), config.postgres()?.to_string()));
     let queue = "collect".to_string();
-    let mut letters = hub.client.queue_subscribe(RECORDS, queue).await?;
+    let mut letters = hub.client.queue_subscribe(format!("{RECORDS}.*"), queue).await?;
     println!("collecting");
     while let Some(batch) = next_batch(&mut letters).await {
         let replies = match collector.take(&batch).await {
@@ -56,6 +59,9 @@ pub async fn run(config: &HubConfig) -> Result<()> {
         };
         for (letter, reply) in batch.into_iter().zip(replies) {
             let Some(subject) = letter.reply else { continue };
+            if !is_own_inbox(sender_of(&letter.subject), &subject) {
+                continue;
+            }
             hub.client.publish(subject, serde_json::to_vec(&reply)?.into()).await?;
         }
     }
@@ -77,12 +83,19 @@ async fn begin(words: &str) -> Collector {
     }
 }
 
-/// Makes the streams, and again when NATS has lost those in its memory.
-async fn keep_streams(hub: Hub) {
+/// Makes the streams and the queue of each machine, and again when NATS has lost them.
+async fn keep_streams(hub: Hub, words: String) {
     loop {
-        let pause = if hub.make_streams().await.is_ok() { STREAMS_EVERY } else { RETRY };
+        let pause = if make_streams(&hub, &words).await.is_ok() { STREAMS_EVERY } else { RETRY };
         tokio::time::sleep(pause).await;
     }
+}
+
+async fn make_streams(hub: &Hub, words: &str) -> Result<()> {
+    hub.make_streams().await?;
+    let enrolments = Central::connect(words).await?.enrolments().await?;
+    let machines: Vec<String> = enrolments.into_iter().map(|enrolment| enrolment.machine).collect();
+    hub.make_machines(&machines).await
 }
 
 /// The letters of the next transaction; `None` at the end.
@@ -98,78 +111,179 @@ async fn next_batch(letters: &mut Subscriber) -> Option<Vec<Message>> {
     Some(batch)
 }
 
+/// A letter with the machine that NATS knows as its sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Posted<'a> {
+    /// The machine; empty if its subject names none.
+    pub sender: &'a str,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
 /// Checks letters and writes them to the central store.
 pub struct Collector {
     central: Central,
-    enrolments: HashMap<[u8; 32], Enrolment>,
 }
 
 impl Collector {
     /// A collector for a central store.
     pub async fn connect(words: &str) -> Result<Collector> {
-        let central = Central::connect(words).await?;
-        Ok(Collector { central, enrolments: HashMap::new() })
+        Ok(Collector { central: Central::connect(words).await? })
     }
 
     async fn take(&mut self, batch: &[Message]) -> Result<Vec<CollectorReply>> {
-        let letters: Vec<&[u8]> = batch.iter().map(|letter| &letter.payload[..]).collect();
-        self.collect(&letters).await
+        let letters = batch
+            .iter()
+            .map(|letter| Posted { sender: sender_of(&letter.subject), bytes: &letter.payload });
+        self.collect(&letters.collect::<Vec<_>>()).await
     }
 
     /// Takes letters in one transaction; the replies are in their order. An error means that nothing of
     /// them is known to be stored.
-    pub async fn collect(&mut self, letters: &[&[u8]]) -> Result<Vec<CollectorReply>> {
-        let envelopes: Vec<_> = letters.iter().map(|letter| Envelope::parse(letter)).collect();
-        let mut keys = envelopes.iter().flatten().map(|envelope| envelope.key);
-        if keys.any(|key| !self.enrolments.contains_key(&key)) {
-            self.enrolments = self.central.enrolments().await.context("the enrolments")?;
+    pub async fn collect(&mut self, letters: &[Posted<'_>]) -> Result<Vec<CollectorReply>> {
+        let envelopes: Vec<_> =
+            letters.iter().map(|letter| Envelope::parse(letter.bytes)).collect();
+        let keys: Vec<[u8; 32]> = envelopes.iter().flatten().map(|envelope| envelope.key).collect();
+        // Asked each time, so that a revoked key signs for nothing from now on.
+        let enrolments = self.central.enrolled(&keys).await.context("the enrolments")?;
+        let mut batch = Batch::default();
+        for (letter, envelope) in letters.iter().zip(envelopes) {
+            batch.add(letter.sender, envelope, &enrolments);
         }
-        let (mut records, mut notices, mut replies) = (Vec::new(), Vec::new(), Vec::new());
-        for envelope in envelopes {
-            let reply = match self.check(envelope) {
-                Ok(Arrived::Record(record)) => {
-                    let reply = CollectorReply::Committed(hex(&record.hash));
-                    records.push(record);
-                    reply
-                }
-                Ok(Arrived::Notice(notice)) => {
-                    let reply = CollectorReply::Committed(hex(&notice.hash));
-                    notices.push(notice);
-                    reply
-                }
-                Err((key, hash, refusal)) => {
-                    let reason = refusal.to_string();
-                    self.central.refuse(&key, &hash, &reason).await.context("a refusal")?;
-                    CollectorReply::Refused(reason)
-                }
-            };
-            replies.push(reply);
+        if let Err(error) = self.insert(&batch.arrived).await {
+            if !is_about_content(&error) {
+                return Err(error);
+            }
+            // One letter must not keep the others out.
+            for arrived in std::mem::take(&mut batch.arrived) {
+                self.insert_alone(arrived, &mut batch).await?;
+            }
         }
-        self.central.insert(&records, &notices).await.context("a batch of records")?;
-        Ok(replies)
+        self.central.refuse(&batch.refused).await.context("refusals")?;
+        Ok(batch.replies)
     }
 
-    fn check(
-        &self,
+    async fn insert(&mut self, arrived: &[Arrived]) -> Result<()> {
+        let (mut records, mut notices) = (Vec::new(), Vec::new());
+        for arrived in arrived {
+            match &arrived.content {
+                ArrivedContent::Record(record) => records.push(record),
+                ArrivedContent::Notice(notice) => notices.push(notice),
+            }
+        }
+        self.central.insert(&records, &notices).await.context("a batch of records").map(drop)
+    }
+
+    async fn insert_alone(&mut self, arrived: Arrived, batch: &mut Batch) -> Result<()> {
+        let Err(error) = self.insert(std::slice::from_ref(&arrived)).await else { return Ok(()) };
+        if !is_about_content(&error) {
+            return Err(error);
+        }
+        let (hash, key) = match &arrived.content {
+            ArrivedContent::Record(record) => (record.hash, record.key),
+            ArrivedContent::Notice(notice) => (notice.hash, notice.key),
+        };
+        let reason = "the central store cannot hold it: a name too long, or a text that is none";
+        batch.replies[arrived.index] = CollectorReply::Refused(reason.into());
+        batch.refused.push(RefusedArrival {
+            sender: arrived.sender,
+            key: key.to_vec(),
+            hash: hash.to_vec(),
+            reason: reason.into(),
+        });
+        Ok(())
+    }
+}
+
+/// The machine in the subject of a letter, or nothing.
+fn sender_of(subject: &str) -> &str {
+    let sender = subject.strip_prefix(RECORDS).and_then(|rest| rest.strip_prefix('.'));
+    sender.filter(|sender| is_machine(sender)).unwrap_or_default()
+}
+
+/// Whether a sender may hear an answer on this subject: a server sends it wherever a request asks for it.
+fn is_own_inbox(sender: &str, subject: &str) -> bool {
+    subject.strip_prefix(&inbox(sender)).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Letters of one transaction.
+#[derive(Default)]
+struct Batch {
+    arrived: Vec<Arrived>,
+    refused: Vec<RefusedArrival>,
+    replies: Vec<CollectorReply>,
+}
+
+impl Batch {
+    fn add(
+        &mut self,
+        sender: &str,
         envelope: Result<Envelope, Refusal>,
-    ) -> Result<Arrived, (Vec<u8>, Vec<u8>, Refusal)> {
-        let envelope = envelope.map_err(|refusal| (Vec::new(), Vec::new(), refusal))?;
-        let verified = envelope.verify(self.enrolments.get(&envelope.key));
-        let Envelope { key, hash, packed, .. } = envelope;
-        match verified {
-            Ok(Verified::Record(document)) => {
-                Ok(Arrived::Record(ArrivedRecord { hash, key, document, packed }))
+        enrolments: &HashMap<[u8; 32], Enrolment>,
+    ) {
+        let index = self.replies.len();
+        match check(envelope, enrolments) {
+            Ok((hash, content)) => {
+                self.replies.push(CollectorReply::Committed(hex(&hash)));
+                self.arrived.push(Arrived { index, sender: sender.into(), content });
             }
-            Ok(Verified::Notice(notice)) => {
-                Ok(Arrived::Notice(ArrivedNotice { hash, key, notice }))
+            Err((key, hash, refusal)) => {
+                let mut reason = emit::plain(&emit::one_line(&refusal.to_string())).into_owned();
+                reason.truncate(reason.floor_char_boundary(REASON_MAX));
+                self.replies.push(CollectorReply::Refused(reason.clone()));
+                self.refused.push(RefusedArrival { sender: sender.into(), key, hash, reason });
             }
-            Err(refusal) => Err((key.to_vec(), hash.to_vec(), refusal)),
         }
     }
 }
 
+fn check(
+    envelope: Result<Envelope, Refusal>,
+    enrolments: &HashMap<[u8; 32], Enrolment>,
+) -> Result<([u8; 32], ArrivedContent), (Vec<u8>, Vec<u8>, Refusal)> {
+    let envelope = envelope.map_err(|refusal| (Vec::new(), Vec::new(), refusal))?;
+    let verified = envelope.verify(enrolments.get(&envelope.key));
+    let Envelope { key, hash, packed, .. } = envelope;
+    match verified {
+        Ok(Verified::Record(document)) => {
+            let record = ArrivedRecord { hash, key, document, packed };
+            Ok((hash, ArrivedContent::Record(record)))
+        }
+        Ok(Verified::Notice(notice)) => {
+            Ok((hash, ArrivedContent::Notice(ArrivedNotice { hash, key, notice })))
+        }
+        Err(refusal) => Err((key.to_vec(), hash.to_vec(), refusal)),
+    }
+}
+
 /// A letter after every check.
-enum Arrived {
+struct Arrived {
+    /// Its place in the batch.
+    index: usize,
+    sender: String,
+    content: ArrivedContent,
+}
+
+enum ArrivedContent {
     Record(ArrivedRecord),
     Notice(ArrivedNotice),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_goes_to_its_sender_only() {
+        let machine = "0a".repeat(16);
+        assert_eq!(sender_of(&format!("record.{machine}")), machine);
+        for subject in ["record", "record.x", "record.*", "job.x"] {
+            assert_eq!(sender_of(subject), "", "{subject}");
+        }
+        assert!(is_own_inbox(&machine, &format!("_INBOX.{machine}.a.1")));
+        let other = "0b".repeat(16);
+        for subject in [format!("job.{machine}"), format!("_INBOX.{other}.a"), "_INBOX.a".into()] {
+            assert!(!is_own_inbox(&machine, &subject), "{subject}");
+        }
+    }
 }

@@ -60,7 +60,7 @@ pub enum Refusal {
     #[error("not an envelope of this version")]
     Malformed,
     /// Nobody enrolled the key.
-    #[error("unknown key: enrol it at the hub")]
+    #[error("unknown key, or revoked: enrol one at the hub")]
     UnknownKey,
     /// The signature is not that of the key.
     #[error("the signature is not that of its key")]

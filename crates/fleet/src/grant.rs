@@ -14,10 +14,11 @@
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use jiff::civil::Date;
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use serde::Deserialize;
 use workload::units;
 
@@ -68,24 +69,13 @@ impl Grants {
     /// Like [`Grants::read`], for a file of another user's instead of root's.
     fn read_as(path: &Path, owner: u32) -> Result<Grants, String> {
         let name = path.display();
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(descriptor) => File::from(descriptor),
-            Err(rustix::io::Errno::NOENT) => return Ok(Grants::default()),
-            Err(error) => return Err(format!("{name}: {error}")),
-        };
-        let meta = file.metadata().map_err(|e| format!("{name}: {e}"))?;
-        if !meta.is_file() {
-            return Err(format!("{name}: not a regular file"));
-        }
-        check_owner(path, &meta, owner, false)?;
-        let absolute = std::path::absolute(path).map_err(|e| format!("{name}: {e}"))?;
-        for directory in absolute.ancestors().skip(1) {
-            let meta = directory.symlink_metadata().map_err(|e| e.to_string())?;
-            check_owner(directory, &meta, owner, true)?;
-        }
+        let Some(file) = open_owned(path, owner)? else { return Ok(Grants::default()) };
         let mut text = String::new();
-        file.take(BYTES_MAX).read_to_string(&mut text).map_err(|e| format!("{name}: {e}"))?;
+        let length = file.take(BYTES_MAX + 1).read_to_string(&mut text);
+        let length = length.map_err(|e| format!("{name}: {e}"))?;
+        if length as u64 > BYTES_MAX {
+            return Err(format!("{name}: larger than {BYTES_MAX} bytes"));
+        }
         Grants::parse(&text).map_err(|e| format!("{name}: {e}"))
     }
 
@@ -123,6 +113,54 @@ impl Grants {
     }
 }
 
+/// Opens a file that only `owner` (or root) can change, by a way that only they can change: every directory
+/// is opened in the one before, and checked as it is open. `None` if it does not exist.
+fn open_owned(path: &Path, owner: u32) -> Result<Option<File>, String> {
+    let absolute = std::path::absolute(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut so_far = PathBuf::from("/");
+    let mut place = open_part(None, &so_far, true)?.ok_or("no root directory")?;
+    let mut parts = absolute.components().skip(1).peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(part) = part else {
+            return Err(format!("{}: write the path without '..'", path.display()));
+        };
+        check_owner(&so_far, &place.metadata().map_err(|e| e.to_string())?, owner, true)?;
+        so_far.push(part);
+        let is_directory = parts.peek().is_some();
+        let Some(next) = open_part(Some(&place), &so_far, is_directory)? else { return Ok(None) };
+        place = next;
+    }
+    let meta = place.metadata().map_err(|e| format!("{}: {e}", path.display()))?;
+    if !meta.is_file() {
+        return Err(format!("{}: not a regular file", path.display()));
+    }
+    check_owner(path, &meta, owner, false)?;
+    Ok(Some(place))
+}
+
+/// Opens the last part of a path in its directory, without following a link; `None` if it does not exist.
+fn open_part(
+    directory: Option<&File>,
+    path: &Path,
+    is_directory: bool,
+) -> Result<Option<File>, String> {
+    // It may be a directory that this user cannot list.
+    let kind = if is_directory { OFlags::PATH | OFlags::DIRECTORY } else { OFlags::NONBLOCK };
+    let flags = kind | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = match (directory, path.file_name()) {
+        (Some(directory), Some(name)) => rustix::fs::openat(directory, name, flags, Mode::empty()),
+        _ => rustix::fs::open(path, flags, Mode::empty()),
+    };
+    match opened {
+        Ok(descriptor) => Ok(Some(File::from(descriptor))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::LOOP | Errno::NOTDIR) => {
+            Err(format!("{}: a link, or no directory; name the file itself", path.display()))
+        }
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
 /// Checks that only `owner` (or root) can change a file or a directory. Others may write to a directory
 /// with the sticky bit, in which they cannot replace this file.
 fn check_owner(path: &Path, meta: &Metadata, owner: u32, is_directory: bool) -> Result<(), String> {
@@ -131,7 +169,7 @@ fn check_owner(path: &Path, meta: &Metadata, owner: u32, is_directory: bool) -> 
         return Err(format!("{name}: belongs to user {}, not to root", meta.uid()));
     }
     let is_sticky = is_directory && meta.mode() & 0o1000 != 0;
-    if meta.mode() & 0o022 != 0 && !is_sticky && !meta.is_symlink() {
+    if meta.mode() & 0o022 != 0 && !is_sticky {
         let mode = meta.mode() & 0o7777;
         return Err(format!("{name}: others may write to it (mode {mode:o}); try: chmod go-w"));
     }
@@ -189,6 +227,15 @@ mod tests {
         symlink(&path, &link).expect("a link");
         assert!(Grants::read_as(&link, user()).is_err(), "a link");
         assert!(Grants::read_as(dir.path(), user()).is_err(), "a directory");
+        let place = dir.path().join("place");
+        symlink(dir.path(), &place).expect("a link");
+        let error = Grants::read_as(&place.join("grants.toml"), user()).expect_err("by a link");
+        assert!(error.contains("a link"), "{error}");
+        let around = dir.path().join("../grants.toml");
+        assert!(Grants::read_as(&around, user()).is_err(), "a way back");
+        fs::write(&path, format!("{TEXT}#{}", "x".repeat(1 << 20))).expect("written");
+        let error = Grants::read_as(&path, user()).expect_err("too long");
+        assert!(error.contains("larger"), "{error}");
         if user() != 0 {
             let error = Grants::read(&path).expect_err("not root's");
             assert!(error.contains("not to root"), "{error}");

@@ -2,20 +2,22 @@
 //!
 //! | subject | carries | how |
 //! |---|---|---|
-//! | `job.machine.ID` | jobs for one machine | stream JOBS; delivered once, ever |
-//! | `job.pool.LABELS` | runs of virtual drives for any machine with these labels | stream JOBS; again, if an agent is lost |
-//! | `live.agent.ID`, `live.job.ID` | what an agent is, how far a job is | stream LIVE; the last of each, for a day |
-//! | `record` | records and notices | request and reply; the outbox is the queue |
+//! | `job.MACHINE` | jobs for one machine | stream JOBS; delivered once, ever |
+//! | `pool.LABELS` | runs of virtual drives for any machine with these labels | stream POOLS; again, if an agent is lost |
+//! | `live.agent.MACHINE`, `live.job.MACHINE.ID` | what an agent is, how far a job is | stream LIVE; the last of each, for a day |
+//! | `record.MACHINE` | records and notices | request and reply; the outbox is the queue |
 //!
 //! Records are not in a stream: the outbox of each agent is one already, and the only one that survives
 //! the hub. The window in which JetStream recognises duplicates is never relied on.
+//!
+//! Each agent has a user of its own, with permission for its own subjects. Consumers are made by the hub.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
-use async_nats::jetstream::stream::{Config, RetentionPolicy, StorageType, Stream};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType, Stream};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions};
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -23,7 +25,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::config::HubConfig;
-use crate::digits::hex;
+use crate::digits::{hex, unhex};
+use crate::hub_key::{ANY_MACHINE, HubKey};
 use crate::job::{FleetJob, JOB_BYTES_MAX};
 
 /// The subject of records and notices.
@@ -35,6 +38,7 @@ pub const LIVE_AGENTS: &str = "live.agent";
 pub const LIVE_JOBS: &str = "live.job";
 
 const JOBS: &str = "JOBS";
+const POOLS: &str = "POOLS";
 const LIVE: &str = "LIVE";
 const POOL: &str = "pool-";
 
@@ -43,6 +47,12 @@ const LIVE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bytes of memory for those words.
 const LIVE_BYTES: i64 = 64 << 20;
+
+/// Jobs that wait for one machine at most; more are refused when they are put.
+const WAITING_MAX: i64 = 10_000;
+
+/// Size of a job with its signature, bytes.
+const SEALED_BYTES_MAX: usize = JOB_BYTES_MAX + 64;
 
 /// Time after which a run of a pool goes to another agent, unless its own says that it goes on.
 pub const POOL_WAIT: Duration = Duration::from_secs(30);
@@ -55,6 +65,10 @@ const POOL_OUT: i64 = 10_000;
 
 /// Time for NATS to answer a command of a person.
 const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// Last words that are fetched at one time, and the longest wait for the next of them.
+const WORDS_MAX: u64 = 1000;
+const WORDS_WAIT: Duration = Duration::from_secs(1);
 
 /// Longest pause between attempts to connect again.
 const RECONNECT_MAX: Duration = Duration::from_secs(8);
@@ -85,6 +99,39 @@ pub struct JobProgress {
     pub text: String,
 }
 
+/// What the agent of a machine may publish, and what it may listen to: its letters and words, and what it
+/// takes to get its jobs and runs of pools.
+pub fn agent_subjects(machine: &str) -> [Vec<String>; 2] {
+    let consumer = machine_consumer(machine);
+    let publish = [
+        format!("{RECORDS}.{machine}"),
+        format!("{LIVE_AGENTS}.{machine}"),
+        format!("{LIVE_JOBS}.{machine}.>"),
+        format!("$JS.API.CONSUMER.INFO.{JOBS}.{consumer}"),
+        format!("$JS.API.CONSUMER.MSG.NEXT.{JOBS}.{consumer}"),
+        format!("$JS.ACK.{JOBS}.{consumer}.>"),
+        format!("$JS.API.CONSUMER.NAMES.{POOLS}"),
+        format!("$JS.API.CONSUMER.INFO.{POOLS}.*"),
+        format!("$JS.API.CONSUMER.MSG.NEXT.{POOLS}.*"),
+        format!("$JS.ACK.{POOLS}.>"),
+    ];
+    [publish.to_vec(), vec![format!("{}.>", inbox(machine))]]
+}
+
+/// The beginning of the subjects on which a machine gets its answers.
+pub fn inbox(machine: &str) -> String {
+    format!("_INBOX.{machine}")
+}
+
+fn machine_consumer(machine: &str) -> String {
+    format!("machine-{machine}")
+}
+
+/// Whether a text is the id of a machine, and so one word of a subject.
+pub fn is_machine(text: &str) -> bool {
+    unhex::<16>(text).is_some()
+}
+
 /// A connection to NATS.
 #[derive(Clone)]
 pub struct Hub {
@@ -99,6 +146,12 @@ impl Hub {
     pub async fn stay(config: &HubConfig, name: &str) -> Result<Hub> {
         let options = options(config, name).retry_on_initial_connect();
         Hub::with(options, config).await
+    }
+
+    /// Like [`Hub::stay`], for the agent of a machine: it hears answers on its own subjects.
+    pub async fn stay_as(config: &HubConfig, machine: &str) -> Result<Hub> {
+        let options = options(config, "ssdyno agent").custom_inbox_prefix(inbox(machine));
+        Hub::with(options.retry_on_initial_connect(), config).await
     }
 
     /// Connects now, or fails.
@@ -117,15 +170,26 @@ impl Hub {
         Ok(Hub { client, jetstream })
     }
 
-    /// Makes both streams, unless they exist.
+    /// Makes the streams, unless they exist.
     pub async fn make_streams(&self) -> Result<()> {
         let jobs = Config {
             name: JOBS.into(),
-            subjects: vec!["job.>".into()],
+            subjects: vec!["job.*".into()],
             retention: RetentionPolicy::WorkQueue,
             storage: StorageType::File,
-            max_message_size: JOB_BYTES_MAX as i32,
+            max_message_size: SEALED_BYTES_MAX as i32,
+            max_messages_per_subject: WAITING_MAX,
+            discard: DiscardPolicy::New,
+            discard_new_per_subject: true,
             ..Config::default()
+        };
+        let pools = Config {
+            name: POOLS.into(),
+            subjects: vec!["pool.*".into()],
+            max_messages_per_subject: 0,
+            discard: DiscardPolicy::Old,
+            discard_new_per_subject: false,
+            ..jobs.clone()
         };
         let live = Config {
             name: LIVE.into(),
@@ -137,7 +201,7 @@ impl Hub {
             max_bytes: LIVE_BYTES,
             ..Config::default()
         };
-        for stream in [jobs, live] {
+        for stream in [jobs, pools, live] {
             let name = stream.name.clone();
             let making = self.jetstream.get_or_create_stream(stream).await;
             making.with_context(|| format!("cannot make the stream {name}"))?;
@@ -146,31 +210,53 @@ impl Hub {
     }
 
     /// Puts a job for one machine.
-    pub async fn ask_machine(&self, machine: &str, job: &FleetJob) -> Result<()> {
-        self.machine_jobs(machine).await?;
-        self.put(format!("job.machine.{machine}"), job).await
+    pub async fn ask_machine(&self, key: &HubKey, machine: &str, job: &FleetJob) -> Result<()> {
+        self.make_machine(machine).await?;
+        self.put(format!("job.{machine}"), key.seal(machine, job)?).await
     }
 
     /// Puts a run of a virtual drive for any machine with these labels.
-    pub async fn ask_pool(&self, labels: &BTreeMap<String, String>, job: &FleetJob) -> Result<()> {
-        self.put(format!("job.pool.{}", pool_word(labels)), job).await
+    pub async fn ask_pool(
+        &self,
+        key: &HubKey,
+        labels: &BTreeMap<String, String>,
+        job: &FleetJob,
+    ) -> Result<()> {
+        self.put(format!("pool.{}", pool_word(labels)), key.seal(ANY_MACHINE, job)?).await
     }
 
-    async fn put(&self, subject: String, job: &FleetJob) -> Result<()> {
-        let text = job.text()?;
-        let stored = self.jetstream.publish(subject, text.into()).await?;
+    async fn put(&self, subject: String, sealed: Vec<u8>) -> Result<()> {
+        let stored = self.jetstream.publish(subject, sealed.into()).await?;
         stored.await.context("the hub did not take the job")?;
         Ok(())
     }
 
-    /// The jobs of one machine. Each is delivered once: what became of it is a notice of that machine.
-    pub async fn machine_jobs(&self, machine: &str) -> Result<PullConsumer> {
+    /// Makes the queue of one machine, unless it exists. Each job is delivered once: what became of it is a
+    /// notice of that machine.
+    pub async fn make_machine(&self, machine: &str) -> Result<()> {
         let config = pull::Config {
             max_deliver: 1,
             max_ack_pending: 1,
-            ..consumer(format!("machine-{machine}"), format!("job.machine.{machine}"))
+            ..consumer(machine_consumer(machine), format!("job.{machine}"))
         };
-        self.consumer(config).await
+        self.make_consumer(JOBS, config).await
+    }
+
+    /// Makes the queues of machines that have none yet.
+    pub async fn make_machines(&self, machines: &[String]) -> Result<()> {
+        let stream = self.stream(JOBS).await?;
+        let names: BTreeSet<String> = stream.consumer_names().try_collect().await?;
+        for machine in machines {
+            if !names.contains(&machine_consumer(machine)) {
+                self.make_machine(machine).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The jobs of one machine, whose queue the hub has made.
+    pub async fn machine_jobs(&self, machine: &str) -> Result<PullConsumer> {
+        self.queue(JOBS, &machine_consumer(machine)).await
     }
 
     /// Makes the pool of runs for machines with these labels, unless it exists.
@@ -180,16 +266,21 @@ impl Hub {
             ack_wait: POOL_WAIT,
             max_deliver: POOL_DELIVERIES,
             max_ack_pending: POOL_OUT,
-            ..consumer(format!("{POOL}{word}"), format!("job.pool.{word}"))
+            ..consumer(format!("{POOL}{word}"), format!("pool.{word}"))
         };
-        self.consumer(config).await.map(drop)
+        self.make_consumer(POOLS, config).await
     }
 
-    async fn consumer(&self, config: pull::Config) -> Result<PullConsumer> {
-        let stream = self.stream(JOBS).await?;
+    async fn make_consumer(&self, stream: &str, config: pull::Config) -> Result<()> {
+        let stream = self.stream(stream).await?;
         let name = config.durable_name.clone().unwrap_or_default();
         let consumer = stream.get_or_create_consumer(&name, config).await;
-        consumer.with_context(|| format!("cannot take jobs of {name}"))
+        consumer.map(drop).with_context(|| format!("cannot make the queue {name}"))
+    }
+
+    async fn queue(&self, stream: &str, name: &str) -> Result<PullConsumer> {
+        let consumer = self.jetstream.get_consumer_from_stream(name, stream).await;
+        consumer.map_err(|e| anyhow::anyhow!("{name}: {e}"))
     }
 
     async fn stream(&self, name: &str) -> Result<Stream> {
@@ -199,7 +290,7 @@ impl Hub {
 
     /// The labels of every pool, with the name of its consumer.
     pub async fn pools(&self) -> Result<Vec<(String, BTreeMap<String, String>)>> {
-        let stream = self.stream(JOBS).await?;
+        let stream = self.jetstream.get_stream_no_info(POOLS).await?;
         let names: Vec<String> = stream.consumer_names().try_collect().await?;
         let pools = names.into_iter().filter_map(|name| {
             let labels = labels_of_word(name.strip_prefix(POOL)?)?;
@@ -210,12 +301,27 @@ impl Hub {
 
     /// The runs of a pool.
     pub async fn pool_jobs(&self, name: &str) -> Result<PullConsumer> {
-        let consumer = self.stream(JOBS).await?.get_consumer(name).await;
-        consumer.map_err(|e| anyhow::anyhow!("{name}: {e}"))
+        self.queue(POOLS, name).await
     }
 
-    /// The last words on a subject and those below it.
-    pub async fn last<T: DeserializeOwned>(&self, subject: &str) -> Result<Vec<T>> {
+    /// The agents that were heard in the last day.
+    pub async fn agents(&self) -> Result<Vec<Presence>> {
+        let words: Vec<(String, Presence)> = self.last(LIVE_AGENTS).await?;
+        // Who speaks on a subject is known to NATS, what is said there is not.
+        let own = words.into_iter().filter(|(subject, word)| {
+            is_machine(&word.machine) && *subject == format!("{LIVE_AGENTS}.{}", word.machine)
+        });
+        Ok(own.map(|(_, word)| word).collect())
+    }
+
+    /// How far jobs are.
+    pub async fn progress(&self) -> Result<Vec<JobProgress>> {
+        let words: Vec<(String, JobProgress)> = self.last(LIVE_JOBS).await?;
+        Ok(words.into_iter().map(|(_, word)| word).collect())
+    }
+
+    /// The last words on the subjects below one, with their subjects.
+    async fn last<T: DeserializeOwned>(&self, subject: &str) -> Result<Vec<(String, T)>> {
         let config = pull::Config {
             deliver_policy: DeliverPolicy::LastPerSubject,
             ack_policy: AckPolicy::None,
@@ -226,14 +332,18 @@ impl Hub {
         let mut words = Vec::new();
         let mut waiting = consumer.cached_info().num_pending;
         while waiting > 0 {
-            let mut batch = consumer.fetch().max_messages(1000).messages().await?;
-            let count = words.len();
+            // A word that the next one on its subject has replaced meanwhile never comes.
+            let batch = consumer.batch().max_messages(waiting.min(WORDS_MAX) as usize);
+            let mut batch = batch.expires(WORDS_WAIT).messages().await?;
+            let mut is_empty = true;
             while let Some(message) = batch.next().await {
                 let message = message.map_err(|e| anyhow::anyhow!("{subject}: {e}"))?;
+                is_empty = false;
                 waiting = message.info().map_err(|e| anyhow::anyhow!("{subject}: {e}"))?.pending;
-                words.extend(serde_json::from_slice(&message.payload).ok());
+                let word = serde_json::from_slice(&message.payload).ok();
+                words.extend(word.map(|word| (message.subject.to_string(), word)));
             }
-            if words.len() == count {
+            if is_empty {
                 break;
             }
         }

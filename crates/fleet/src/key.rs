@@ -61,6 +61,13 @@ pub struct Enrolment {
     pub host: String,
 }
 
+impl Enrolment {
+    /// The agent's user at NATS.
+    pub fn user(&self) -> String {
+        hex(&self.key[..16])
+    }
+}
+
 impl fmt::Display for Enrolment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{HEAD} {} {} {}", hex(&self.key), self.machine, self.host)

@@ -17,13 +17,13 @@ use crate::notice::Notice;
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS job (
   id TEXT PRIMARY KEY,
-  text TEXT NOT NULL,
+  text TEXT NOT NULL, -- empty when it has ended
   is_open INTEGER NOT NULL -- accepted, and not ended
 ) STRICT;
 CREATE TABLE IF NOT EXISTS notice (
   hash BLOB PRIMARY KEY, -- SHA-256 of the text
   text TEXT NOT NULL
-) STRICT;
+) STRICT; -- only those that wait
 -- Hashes of records and notices that PostgreSQL has committed.
 CREATE TABLE IF NOT EXISTS acknowledged (hash BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 -- Bytes that jobs were permitted to write, by day (UTC) and drive.
@@ -84,25 +84,24 @@ impl Ledger {
     pub fn end(&mut self, notice: &Notice) -> Result<()> {
         let text = notice.text()?;
         let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        tx.execute("UPDATE job SET is_open = 0 WHERE id = ?", [&notice.job])?;
+        tx.execute("UPDATE job SET is_open = 0, text = '' WHERE id = ?", [&notice.job])?;
         let sql = "INSERT INTO notice (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING";
         tx.execute(sql, params![sha256(text.as_bytes()), text])?;
         Ok(tx.commit()?)
     }
 
-    /// Forgets a job that may be repeated, so that it can begin again here.
-    pub fn release(&self, id: &str) -> Result<()> {
-        self.conn.execute("DELETE FROM job WHERE id = ?", [id])?;
-        Ok(())
-    }
-
     /// The notices that the collector has not acknowledged.
     pub fn notices(&self) -> Result<Vec<([u8; 32], String)>> {
-        let sql = "SELECT hash, text FROM notice
-                   WHERE hash NOT IN (SELECT hash FROM acknowledged) ORDER BY rowid";
-        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut statement =
+            self.conn.prepare_cached("SELECT hash, text FROM notice ORDER BY rowid")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The number of notices that wait.
+    pub fn notice_count(&self) -> Result<i64> {
+        let mut statement = self.conn.prepare_cached("SELECT count(*) FROM notice")?;
+        Ok(statement.query_row([], |row| row.get(0))?)
     }
 
     /// Whether PostgreSQL has the content with this hash.
@@ -118,6 +117,7 @@ impl Ledger {
         for hash in hashes {
             let sql = "INSERT INTO acknowledged (hash) VALUES (?) ON CONFLICT DO NOTHING";
             tx.prepare_cached(sql)?.execute([hash])?;
+            tx.prepare_cached("DELETE FROM notice WHERE hash = ?")?.execute([hash])?;
         }
         Ok(tx.commit()?)
     }

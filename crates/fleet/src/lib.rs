@@ -14,6 +14,7 @@
 //! | `campaign` | a file of presets, methods and seeds, as jobs |
 //! | `grant` | the permission to destroy, on the drive's host |
 //! | `key`, `envelope` | who signed which record |
+//! | `hub_key`, `members` | what the hub signs, and whom NATS lets in |
 //! | `ledger`, `outbox` | what an agent must not forget, and what it has still to send |
 //! | `hub` | streams and subjects of NATS |
 //! | `agent`, `child` | taking jobs, running the command |
@@ -37,9 +38,12 @@ pub mod envelope;
 #[cfg(target_os = "linux")]
 pub mod grant;
 pub mod hub;
+pub mod hub_key;
 pub mod job;
 pub mod key;
 pub mod ledger;
+#[cfg(target_os = "linux")]
+pub mod members;
 pub mod notice;
 pub mod outbox;
 #[cfg(target_os = "linux")]

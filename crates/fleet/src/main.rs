@@ -3,17 +3,16 @@
 #![forbid(unsafe_code)]
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 use fleet::agent::{self, AgentOptions};
-use fleet::central::Central;
 use fleet::config::HubConfig;
 use fleet::job::FleetJob;
 use fleet::key::Enrolment;
-use fleet::{ask, collect, trial};
+use fleet::{ask, collect, members, trial};
 use record::parse_tag;
 
 /// Many machines: agents measure, a collector gathers their records.
@@ -44,13 +43,19 @@ enum Task {
     /// Measure what the hub asks for, and send the records of this machine
     Agent(AgentArgs),
     /// Print the line by which the hub knows this machine's key, which is made if it is missing
-    Key(AgentArgs),
-    /// Let a key sign for its machine: the words that `key` printed there
+    Key(KeyArgs),
+    /// Let a key sign for its machine: the words that `key` printed there. Prints the file for its agent
     Enrol {
         #[command(flatten)]
         hub: HubArgs,
         #[arg(required = true)]
         words: Vec<String>,
+    },
+    /// Take the right to sign and to connect from a machine, by its name or id
+    Revoke {
+        #[command(flatten)]
+        hub: HubArgs,
+        machine: String,
     },
     /// Write the records of all agents to PostgreSQL
     Collect(HubArgs),
@@ -66,21 +71,28 @@ struct HubArgs {
 }
 
 #[derive(Debug, Args)]
-struct AgentArgs {
-    #[command(flatten)]
-    hub: HubArgs,
+struct KeyArgs {
     /// File of the records [default: in the XDG data directory]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
     /// File of the key [default: beside the records]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// The command ssdyno [default: beside this program, or in the search path]
-    #[arg(long, value_name = "FILE")]
-    command: Option<PathBuf>,
     /// Name of this machine [default: its host name]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct AgentArgs {
+    /// File that `enrol` printed for this machine, mode 600
+    #[arg(long, value_name = "FILE", default_value = "/etc/ssdyno/agent.toml")]
+    hub: PathBuf,
+    #[command(flatten)]
+    own: KeyArgs,
+    /// The command ssdyno [default: beside this program, or in the search path]
+    #[arg(long, value_name = "FILE")]
+    command: Option<PathBuf>,
     /// A label by which jobs find this machine, as in board=mini-a; can be repeated
     #[arg(long = "label", value_name = "NAME=VALUE", value_parser = parse_tag)]
     labels: Vec<(String, String)>,
@@ -199,14 +211,20 @@ async fn run(task: Task) -> Result<()> {
         }
         Task::Agent(arguments) => agent::run(arguments.options()?).await,
         Task::Key(arguments) => {
-            println!("{}", agent::enrolment(&arguments.options()?)?);
+            let store = arguments.store()?;
+            let line = agent::enrolment(&store, &arguments.key(&store), &arguments.host())?;
+            println!("{line}");
             Ok(())
         }
         Task::Enrol { hub, words } => {
             let enrolment: Enrolment = words.join(" ").parse().map_err(anyhow::Error::msg)?;
-            let central = Central::connect(HubConfig::read(&hub.hub)?.postgres()?).await?;
-            central.make_tables().await?;
-            central.enrol(&enrolment).await
+            let file = members::enrol(&HubConfig::read(&hub.hub)?, &enrolment).await?;
+            print(&file.text()?);
+            Ok(())
+        }
+        Task::Revoke { hub, machine } => {
+            print(&members::revoke(&HubConfig::read(&hub.hub)?, &machine).await?);
+            Ok(())
         }
         Task::Collect(hub) => collect::run(&HubConfig::read(&hub.hub)?).await,
         Task::Ask(arguments) => put(arguments).await,
@@ -258,18 +276,32 @@ fn host_name() -> String {
     name.to_string()
 }
 
+impl KeyArgs {
+    fn store(&self) -> Result<PathBuf> {
+        let store = self.store.clone().map_or_else(store::default_path, Ok)?;
+        // The command and this program may have different working directories.
+        Ok(std::path::absolute(store)?)
+    }
+
+    fn key(&self, store: &Path) -> PathBuf {
+        self.key.clone().unwrap_or_else(|| store.with_extension("key"))
+    }
+
+    fn host(&self) -> String {
+        self.host.clone().unwrap_or_else(host_name)
+    }
+}
+
 impl AgentArgs {
     fn options(self) -> Result<AgentOptions> {
-        let store = self.store.map_or_else(store::default_path, Ok)?;
-        // The command and this program may have different working directories.
-        let store = std::path::absolute(store)?;
+        let store = self.own.store()?;
         let slots = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(AgentOptions {
-            hub: HubConfig::read(&self.hub.hub)?,
-            key: self.key.unwrap_or_else(|| store.with_extension("key")),
+            hub: HubConfig::read(&self.hub)?,
+            key: self.own.key(&store),
             store,
             command: self.command.unwrap_or_else(agent::command),
-            host: self.host.unwrap_or_else(host_name),
+            host: self.own.host(),
             labels: self.labels.into_iter().collect(),
             targets: self.targets,
             grants: self.grants,

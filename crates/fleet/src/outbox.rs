@@ -5,7 +5,7 @@
 //! be in one and missing in the other. Records of other machines, which were imported here, are theirs
 //! to send.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use record::RecordHash;
@@ -39,8 +39,8 @@ enum LetterText {
 pub struct Outbox {
     /// Hashes of killed runs, whose rows have none.
     killed: BTreeMap<i64, [u8; 32]>,
-    /// Letters that the hub refuses, with its reason. They are sent again after a restart.
-    refused: BTreeMap<[u8; 32], String>,
+    /// Letters that the hub refuses. They are sent again after a restart.
+    refused: BTreeSet<[u8; 32]>,
 }
 
 impl Outbox {
@@ -64,8 +64,13 @@ impl Outbox {
                 letters.push(Letter { content: LetterKind::Record, hash, text });
             }
         }
-        letters.retain(|letter| !self.refused.contains_key(&letter.hash));
+        letters.retain(|letter| !self.refused.contains(&letter.hash));
         Ok(letters)
+    }
+
+    /// Whether the hub refuses the letter with this hash.
+    pub fn is_refused(&self, hash: &[u8; 32]) -> bool {
+        self.refused.contains(hash)
     }
 
     fn hash_of_killed(&mut self, store: &Store, number: i64) -> Result<[u8; 32]> {
@@ -89,8 +94,8 @@ impl Outbox {
                 ledger.acknowledge(&[letter.hash])?;
                 Ok(true)
             }
-            CollectorReply::Refused(why) => {
-                self.refused.insert(letter.hash, why);
+            CollectorReply::Refused(_) => {
+                self.refused.insert(letter.hash);
                 Ok(false)
             }
             // Another hash says nothing about this letter.
@@ -112,8 +117,6 @@ impl Letter {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
     use record::{Metric, Run, Target, TargetKind, Unit};
 

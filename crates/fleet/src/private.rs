@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use rustix::fs::OFlags;
 
 /// Bytes read of such a file.
 const BYTES_MAX: u64 = 64 << 10;
@@ -18,6 +19,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
         .create(true)
         .truncate(true)
         .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
         .open(path)
         .with_context(problem)?;
     file.set_permissions(fs::Permissions::from_mode(0o600)).with_context(problem)?;
@@ -25,11 +27,13 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     file.sync_all().with_context(problem)
 }
 
-/// Reads a file; refuses one that others may read.
+/// Reads a file; refuses one that others may read, or that belongs to another user.
 pub fn read(path: &Path) -> Result<String> {
     let problem = || format!("cannot read {}", path.display());
     let file = File::open(path).with_context(problem)?;
-    let mode = file.metadata().with_context(problem)?.mode();
+    let meta = file.metadata().with_context(problem)?;
+    ensure_own(path, meta.uid())?;
+    let mode = meta.mode();
     ensure!(
         mode & 0o077 == 0,
         "{}: others may read it (mode {:o}); try: chmod 600",
@@ -39,6 +43,13 @@ pub fn read(path: &Path) -> Result<String> {
     let mut text = String::new();
     file.take(BYTES_MAX).read_to_string(&mut text).with_context(problem)?;
     Ok(text)
+}
+
+/// Refuses what belongs to another user than this one or root.
+pub fn ensure_own(path: &Path, owner: u32) -> Result<()> {
+    let user = rustix::process::geteuid().as_raw();
+    ensure!(owner == user || owner == 0, "{}: belongs to user {owner}", path.display());
+    Ok(())
 }
 
 /// Random bytes from the system.

@@ -1,17 +1,18 @@
 //! NATS and PostgreSQL of Debian's packages on the loopback, in one directory, with generated passwords.
 //!
 //! NATS' own default is to listen on every address without a password; the configuration written here
-//! names the loopback, a free port and two users. An agent's user can put no job. PostgreSQL has no socket
-//! but the port, and asks everybody for a password. Started by root, both run as the user `postgres`.
+//! names the loopback, a free port and a file of users (`members`). PostgreSQL has no socket but the port,
+//! and asks everybody for a password. Started by root, both run as the user `postgres`.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::net::TcpListener;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,10 +20,17 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::{Deserialize, Serialize};
 
 use crate::config::HubConfig;
-use crate::private;
+use crate::{members, private};
 
 /// Where Debian keeps programs that are not in the search path.
 const PLACES: [&str; 2] = ["/usr/sbin", "/sbin"];
+
+/// The file of NATS' users.
+const USERS: &str = "users.conf";
+
+/// The state of a listening socket in `/proc/net/tcp`.
+const LISTENING: &str = "0A";
+
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
 
 /// The account of Debian's package, as which root starts both.
@@ -35,21 +43,14 @@ const PAYLOAD_MAX: u32 = 8 << 20;
 /// Longest wait for a server to end.
 const END_MAX: Duration = Duration::from_secs(20);
 
-/// The user names at NATS.
-const HUB: &str = "hub";
-const AGENT: &str = "agent";
+/// Longest wait for NATS to listen.
+const LISTEN_MAX: Duration = Duration::from_secs(20);
 
-/// What an agent may publish: its letters and words, and what it takes to get jobs and to take them.
-const FOR_AGENTS: [&str; 8] = [
-    "record",
-    "live.>",
-    "$JS.API.STREAM.INFO.JOBS",
-    "$JS.API.CONSUMER.NAMES.JOBS",
-    "$JS.API.CONSUMER.INFO.JOBS.>",
-    "$JS.API.CONSUMER.CREATE.JOBS.>",
-    "$JS.API.CONSUMER.MSG.NEXT.JOBS.>",
-    "$JS.ACK.JOBS.>",
-];
+/// Pause between two looks at that.
+const LISTEN_EVERY: Duration = Duration::from_millis(10);
+
+/// The hub's user at NATS.
+const HUB: &str = "hub";
 
 /// Both servers, as their directory describes them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,7 +59,7 @@ pub struct Servers {
     nats_port: u16,
     postgres_port: u16,
     hub_password: String,
-    agent_password: String,
+    secret: String,
     postgres_password: String,
     #[serde(skip)]
     directory: PathBuf,
@@ -105,14 +106,16 @@ impl Servers {
             nats_port: free_port()?,
             postgres_port: free_port()?,
             hub_password: private::password()?,
-            agent_password: private::password()?,
+            secret: crate::digits::hex(&private::random::<32>()?),
             postgres_password: private::password()?,
             directory,
         };
         let account = Account::of_servers()?;
         // The account of the servers must reach its own part, and nothing else.
+        let parent = servers.directory.parent().context("the directory has no parent")?;
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        // New: one that somebody else made is his.
         DirBuilder::new()
-            .recursive(true)
             .mode(if account.is_some() { 0o711 } else { 0o700 })
             .create(&servers.directory)
             .with_context(|| format!("cannot make {}", servers.directory.display()))?;
@@ -123,6 +126,13 @@ impl Servers {
             .with_context(|| format!("cannot make {}", home.display()))?;
         private::write(&servers.path("nats.conf"), servers.nats_configuration().as_bytes())?;
         private::write(&servers.path("password"), servers.postgres_password.as_bytes())?;
+        let users = servers.users();
+        private::write(&users, b"")?;
+        if let Some(account) = &account {
+            chown(&users, None, Some(account.group))?;
+            fs::set_permissions(&users, fs::Permissions::from_mode(0o640))?;
+        }
+        members::update(&servers.hub(), &[])?;
         if let Some(account) = &account {
             for name in ["", "nats.conf", "password"] {
                 chown(servers.path(name), Some(account.user), Some(account.group))?;
@@ -141,6 +151,7 @@ impl Servers {
     /// Both servers in a directory that [`Servers::create`] made.
     pub fn open(directory: &Path) -> Result<Servers> {
         let directory = std::path::absolute(directory)?;
+        private::ensure_own(&directory, directory.symlink_metadata()?.uid())?;
         let text = private::read(&directory.join("servers.toml"))?;
         let servers: Servers = toml::from_str(&text).context("servers.toml")?;
         Ok(Servers { directory, ..servers })
@@ -155,19 +166,25 @@ impl Servers {
     }
 
     fn nats_configuration(&self) -> String {
-        let Servers { nats_port, hub_password, agent_password, .. } = self;
-        let store = self.path("nats");
-        let allowed = FOR_AGENTS.map(|subject| format!("\"{subject}\"")).join(", ");
+        let (port, store, pid) = (self.nats_port, self.path("nats"), self.nats_pid());
+        // The path of an included file begins at this one's directory.
         format!(
-            "listen: \"127.0.0.1:{nats_port}\"\n\
+            "listen: \"127.0.0.1:{port}\"\n\
+             pid_file: {pid:?}\n\
              max_payload: {PAYLOAD_MAX}\n\
              jetstream {{ store_dir: {store:?} }}\n\
-             authorization {{\n  users = [\n    \
-             {{ user: {HUB}, password: \"{hub_password}\" }}\n    \
-             {{ user: {AGENT}, password: \"{agent_password}\", permissions: {{\n      \
-             publish: [{allowed}]\n      \
-             subscribe: [\"_INBOX.>\"] }} }}\n  ]\n}}\n"
+             authorization {{ include '../{USERS}' }}\n"
         )
+    }
+
+    /// The file with the users of NATS. It is in the directory of whoever started all, and not in that of the
+    /// servers, whose account could put a link there.
+    fn users(&self) -> PathBuf {
+        self.directory.join(USERS)
+    }
+
+    fn nats_pid(&self) -> PathBuf {
+        self.path("nats.pid")
     }
 
     /// How the hub's own programs reach both.
@@ -177,20 +194,15 @@ impl Servers {
             "host=127.0.0.1 port={postgres_port} user=ssdyno password={postgres_password} \
              dbname=postgres"
         );
-        HubConfig { postgres: Some(words), ..self.of_user(HUB, &self.hub_password) }
-    }
-
-    /// How an agent reaches NATS.
-    pub fn agent(&self) -> HubConfig {
-        self.of_user(AGENT, &self.agent_password)
-    }
-
-    fn of_user(&self, user: &str, password: &str) -> HubConfig {
         HubConfig {
             nats: format!("nats://127.0.0.1:{}", self.nats_port),
-            user: user.into(),
-            password: password.into(),
-            postgres: None,
+            user: HUB.into(),
+            password: self.hub_password.clone(),
+            hub_key: None,
+            secret: Some(self.secret.clone()),
+            postgres: Some(words),
+            nats_users: Some(self.users()),
+            nats_pid: Some(self.nats_pid()),
         }
     }
 
@@ -199,11 +211,23 @@ impl Servers {
         [self.nats_port, self.postgres_port]
     }
 
-    /// Starts NATS, and returns its process.
+    /// Starts NATS, and waits until it listens: somebody else who took its port would get the hub's password.
     pub fn start_nats(&self) -> Result<ServerProcess> {
         let mut nats = self.command(find("nats-server")?);
         nats.arg("--config").arg(self.path("nats.conf"));
-        ServerProcess::start(nats, &self.path("nats.log"))
+        let log = self.directory.join("nats.log");
+        let process = ServerProcess::start(nats, &log)?;
+        let user = Account::of_servers()?.map(|account| account.user);
+        let user = user.unwrap_or_else(|| rustix::process::geteuid().as_raw());
+        let begin = Instant::now();
+        while listener_of(self.nats_port)? != Some(user) {
+            if !process.is_running() || begin.elapsed() > LISTEN_MAX {
+                process.end(Signal::TERM)?;
+                bail!("NATS does not listen: {}", log.display());
+            }
+            thread::sleep(LISTEN_EVERY);
+        }
+        Ok(process)
     }
 
     /// Starts PostgreSQL, and waits until it answers.
@@ -300,9 +324,14 @@ impl ServerProcess {
         Ok(ServerProcess { pid, start })
     }
 
+    /// Whether it still runs.
+    pub fn is_running(&self) -> bool {
+        start_of(self.pid) == Some(self.start)
+    }
+
     /// Sends it and its children a signal, if it still runs.
     pub fn send(&self, signal: Signal) -> Result<()> {
-        let pid = Pid::from_raw(self.pid as i32).filter(|_| start_of(self.pid) == Some(self.start));
+        let pid = Pid::from_raw(self.pid as i32).filter(|_| self.is_running());
         // It may end just now.
         let _ = pid.map(|pid| kill_process_group(pid, signal));
         Ok(())
@@ -314,7 +343,7 @@ impl ServerProcess {
         let Some(pid) = Pid::from_raw(self.pid as i32) else { return Ok(()) };
         let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
         // The descriptor is that of the process with this start, or of none that concerns us.
-        if start_of(self.pid) != Some(self.start) {
+        if !self.is_running() {
             return Ok(());
         }
         // It may end just now.
@@ -328,6 +357,16 @@ impl ServerProcess {
         ensure!(poll(&mut ends, Some(&limit))? == 1, "process {} does not end", self.pid);
         Ok(())
     }
+}
+
+/// The user who listens on a port of 127.0.0.1 (proc(5), `/proc/net/tcp`); `None` if nobody does.
+fn listener_of(port: u16) -> Result<Option<u32>> {
+    let text = fs::read_to_string("/proc/net/tcp").context("/proc/net/tcp")?;
+    // 127.0.0.1 as the kernel writes it, in the order of this processor's bytes.
+    let address = format!("{:08X}:{port:04X}", u32::from_ne_bytes([127, 0, 0, 1]));
+    let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let line = lines.find(|words| words.len() > 7 && words[1] == address && words[3] == LISTENING);
+    Ok(line.and_then(|words| words[7].parse().ok()))
 }
 
 /// The start of a process in clock ticks since boot (proc(5), `stat`, field 22).

@@ -1,6 +1,5 @@
 //! `up` and `down`: everything on this machine, for a trial.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -10,10 +9,10 @@ use futures_util::StreamExt as _;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{self, AgentOptions};
+use crate::agent;
 use crate::central::Central;
-use crate::grant::GRANTS;
 use crate::hub::{Hub, LIVE_AGENTS};
+use crate::members::enrol;
 use crate::private;
 use crate::servers::{ServerProcess, Servers};
 
@@ -64,25 +63,15 @@ async fn start(
     processes: &mut Processes,
 ) -> Result<()> {
     let (hub, agent) = (directory.join("hub.toml"), directory.join("agent.toml"));
-    servers.hub().write(&hub)?;
-    servers.agent().write(&agent)?;
+    let config = servers.hub();
+    config.write(&hub)?;
     processes.add(servers.start_postgres()?, directory)?;
     processes.add(servers.start_nats()?, directory)?;
-    let central = Central::connect(servers.hub().postgres()?).await?;
+    let central = Central::connect(config.postgres()?).await?;
     central.make_tables().await?;
-    let options = AgentOptions {
-        hub: servers.agent(),
-        store: directory.join("runs.sqlite"),
-        command: command.to_path_buf(),
-        key: directory.join("agent.key"),
-        host: host.to_string(),
-        labels: Default::default(),
-        targets: Vec::new(),
-        grants: GRANTS.into(),
-        slots: 1,
-    };
-    central.enrol(&agent::enrolment(&options)?).await?;
-    let connection = Hub::stay(&servers.hub(), "ssdyno up").await?;
+    let (store, key) = (directory.join("runs.sqlite"), directory.join("agent.key"));
+    enrol(&config, &agent::enrolment(&store, &key, host)?).await?.write(&agent)?;
+    let connection = Hub::connect(&config, "ssdyno up").await?;
     let mut presence = connection.client.subscribe(format!("{LIVE_AGENTS}.>")).await?;
     connection.client.flush().await?;
     connection.make_streams().await?;
@@ -91,8 +80,8 @@ async fn start(
     collector.arg("collect").arg("--hub").arg(&hub);
     processes.add(ServerProcess::start(collector, &directory.join("collect.log"))?, directory)?;
     let mut worker = Command::new(&program);
-    worker.arg("agent").arg("--hub").arg(&agent).arg("--store").arg(&options.store);
-    worker.arg("--key").arg(&options.key).arg("--command").arg(command).args(["--host", host]);
+    worker.arg("agent").arg("--hub").arg(&agent).arg("--store").arg(&store);
+    worker.arg("--key").arg(&key).arg("--command").arg(command).args(["--host", host]);
     processes.add(ServerProcess::start(worker, &directory.join("agent.log"))?, directory)?;
     match tokio::time::timeout(START_MAX, presence.next()).await {
         Ok(Some(_)) => Ok(()),
@@ -113,8 +102,10 @@ impl Processes {
 pub fn down(directory: &Path) -> Result<()> {
     let place = directory.display();
     ensure!(directory.join("servers.toml").is_file(), "{place}: no trial here");
+    Servers::open(directory)?;
     // Nothing has started yet if it is missing.
-    let text = fs::read_to_string(directory.join("processes.toml")).unwrap_or_default();
+    let list = directory.join("processes.toml");
+    let text = if list.exists() { private::read(&list)? } else { String::new() };
     end(directory, toml::from_str(&text).context("processes.toml")?)
 }
 

@@ -9,12 +9,12 @@
 mod post;
 mod work;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use async_nats::jetstream::Message;
@@ -27,6 +27,7 @@ use tokio::task::LocalSet;
 
 pub use crate::child::command;
 use crate::config::HubConfig;
+use crate::digits::unhex;
 use crate::hub::{Hub, LIVE_AGENTS, Presence};
 use crate::key::{AgentKey, Enrolment};
 use crate::ledger::Ledger;
@@ -40,6 +41,10 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// How long a request for a job waits at the hub.
 const JOB_WAIT: Duration = Duration::from_secs(20);
+
+/// Notices that wait for the collector when no more jobs are taken: a hub that asks without hearing answers
+/// does not fill this host's disk.
+const NOTICES_MAX: i64 = 1000;
 
 /// How an agent works.
 #[derive(Clone, Debug)]
@@ -68,6 +73,7 @@ pub struct AgentOptions {
 struct Agent {
     options: AgentOptions,
     hub: Hub,
+    hub_key: [u8; 32],
     key: AgentKey,
     machine: String,
     store: RefCell<Store>,
@@ -79,17 +85,15 @@ struct Agent {
     arrivals: Notify,
     /// Held for writing by a job on a real drive, for reading by runs of virtual drives.
     floor: RwLock<()>,
+    /// When this host last told of a job that its hub had not signed.
+    forgery_told: Cell<Option<Instant>>,
 }
 
 /// The line by which the hub knows the agent of a store.
-pub fn enrolment(options: &AgentOptions) -> Result<Enrolment> {
-    let store = open_store(options)?;
-    let key = AgentKey::open(&options.key)?.public();
-    Ok(Enrolment { key, machine: machine_id(&store)?, host: options.host.clone() })
-}
-
-fn open_store(options: &AgentOptions) -> Result<Store> {
-    Ok(Store::open(Some(&options.store))?)
+pub fn enrolment(store: &Path, key: &Path, host: &str) -> Result<Enrolment> {
+    let store = Store::open(Some(store))?;
+    let key = AgentKey::open(key)?.public();
+    Ok(Enrolment { key, machine: machine_id(&store)?, host: host.to_string() })
 }
 
 fn machine_id(store: &Store) -> Result<String> {
@@ -111,18 +115,24 @@ fn lock(options: &AgentOptions) -> Result<File> {
 
 /// Works until the program ends.
 pub async fn run(options: AgentOptions) -> Result<()> {
-    let store = open_store(&options)?;
+    let store = Store::open(Some(&options.store))?;
     let _lock = lock(&options)?;
+    let hub_key = options.hub.hub_key.as_deref().and_then(unhex::<32>);
+    let machine = machine_id(&store)?;
+    work::remove_drafts(&options.store);
     let agent = Rc::new(Agent {
-        hub: Hub::stay(&options.hub, "ssdyno agent").await?,
+        hub: Hub::stay_as(&options.hub, &machine).await?,
+        hub_key: hub_key
+            .context("the file names no 'hub_key'; try: the one that `enrol` prints")?,
         key: AgentKey::open(&options.key)?,
-        machine: machine_id(&store)?,
+        machine,
         ledger: RefCell::new(Ledger::open(&options.store)?),
         store: RefCell::new(store),
         outbox: RefCell::default(),
         mail: Notify::new(),
         arrivals: Notify::new(),
         floor: RwLock::new(()),
+        forgery_told: Cell::default(),
         options,
     });
     agent.tell_interrupted()?;
@@ -164,10 +174,18 @@ impl Agent {
                         if let Some(message) = message {
                             self.take_machine_job(&message).await;
                         }
+                        self.wait_for_room().await;
                     }
                 }
                 Err(_) => tokio::time::sleep(RETRY).await,
             }
+        }
+    }
+
+    /// Waits while too many notices wait.
+    async fn wait_for_room(&self) {
+        while self.ledger.borrow().notice_count().is_ok_and(|count| count >= NOTICES_MAX) {
+            tokio::time::sleep(RETRY).await;
         }
     }
 
@@ -196,6 +214,7 @@ impl Agent {
                         if let Some(message) = message {
                             self.take_pool_job(&message).await;
                         }
+                        self.wait_for_room().await;
                     }
                 }
                 Err(_) => tokio::time::sleep(RETRY).await,

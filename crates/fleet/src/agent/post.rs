@@ -25,6 +25,9 @@ const REPLY_WAIT: Duration = Duration::from_secs(20);
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
+/// Characters of a refusal that are shown.
+const REASON_SHOWN: usize = 300;
+
 /// Longest pause while there is nothing to send: records of runs that the user started are sent, too.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
@@ -79,7 +82,8 @@ impl Agent {
             Ok(reply) => {
                 if let CollectorReply::Refused(reason) = &reply {
                     let hash = crate::digits::hex(&letter.hash[..6]);
-                    eprintln!("ssdyno-fleet: {hash} is refused: {}", emit::plain(reason));
+                    let reason: String = reason.chars().take(REASON_SHOWN).collect();
+                    eprintln!("ssdyno-fleet: {hash} is refused: {}", emit::plain(&reason));
                 }
                 let is_known = !matches!(reply, CollectorReply::Later(_));
                 let mut ledger = self.ledger.borrow_mut();
@@ -100,7 +104,8 @@ impl Agent {
             )));
         }
         let request = Request::new().payload(envelope.into()).timeout(Some(REPLY_WAIT));
-        let reply = self.hub.client.send_request(RECORDS, request).await?;
+        let reply =
+            self.hub.client.send_request(format!("{RECORDS}.{}", self.machine), request).await?;
         Ok(serde_json::from_slice(&reply.payload)?)
     }
 }

@@ -5,7 +5,7 @@
 //! record has arrived at PostgreSQL; until then another agent may repeat it, with the same record.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use async_nats::jetstream::{AckKind, Message};
@@ -17,9 +17,13 @@ use super::{Agent, AgentOptions};
 use crate::child::{self, ChildOutput};
 use crate::grant::Grants;
 use crate::hub::{JobProgress, LIVE_JOBS, POOL_WAIT};
+use crate::hub_key::{ANY_MACHINE, open_job};
 use crate::job::FleetJob;
 use crate::ledger::{Acceptance, Allowance};
 use crate::notice::{JobEnd, Notice};
+
+/// How often this host tells that it got jobs which its hub had not signed.
+const FORGERY_EVERY: Duration = Duration::from_secs(60);
 
 /// How often the hub hears that a run goes on.
 const STILL_EVERY: Duration = Duration::from_secs(POOL_WAIT.as_secs() / 3);
@@ -57,18 +61,19 @@ impl Agent {
 
     /// Takes a job of this machine.
     pub(super) async fn take_machine_job(&self, message: &Message) {
-        let job = match FleetJob::parse(&message.payload) {
+        let job = match open_job(&self.hub_key, &self.machine, &message.payload) {
             Ok(job) => job,
             Err(why) => {
-                let job = FleetJob { id: "unreadable".into(), ..FleetJob::default() };
-                self.end(&self.notice(&job, JobEnd::Refused).because(&why));
+                self.tell_forgery(&why);
                 let _ = message.ack().await;
                 return;
             }
         };
         match self.ledger.borrow().accept(&job) {
             Ok(Acceptance::New) => {}
-            Ok(Acceptance::Repeated) | Err(_) => return,
+            // Unheard, it would keep the next one waiting.
+            Ok(Acceptance::Repeated) => return drop(message.ack().await),
+            Err(_) => return,
         }
         // The hub gives it only once, whether it hears this or not.
         let _ = message.double_ack().await;
@@ -82,17 +87,31 @@ impl Agent {
         self.end(&notice);
     }
 
+    /// Tells of a job that is none of the hub's, now and then: whoever sends many of them fills no outbox.
+    fn tell_forgery(&self, why: &str) {
+        let last = self.forgery_told.get();
+        if last.is_none_or(|last| last.elapsed() >= FORGERY_EVERY) {
+            self.forgery_told.set(Some(Instant::now()));
+            let job = FleetJob { id: "unreadable".into(), ..FleetJob::default() };
+            self.end(&self.notice(&job, JobEnd::Refused).because(why));
+        }
+    }
+
     /// Checks whether this host serves the target, and permits the destruction if one is asked for.
     async fn permit(&self, job: &FleetJob) -> Result<(), String> {
         let AgentOptions { targets, grants, .. } = &self.options;
-        if !job.is_simulated() && !targets.contains(&job.target) {
+        if job.is_simulated() {
+            return Ok(());
+        }
+        if !targets.contains(&job.target) {
             return Err(format!("this host does not serve {}", emit::plain(&job.target)));
         }
-        let Some(serial) = &job.destroy else { return Ok(()) };
+        let Some(serial) = &job.destroy else { return self.check_plan(job).await };
         let today = TimeZone::UTC.to_datetime(Timestamp::now()).date();
         let grants = Grants::read(grants)?;
         let daily_bytes = grants.permit(serial, today)?.bytes_a_day;
-        let bytes = self.planned_bytes(job).await.map_err(|error| format!("{error:#}"))?;
+        let plan = self.plan(job).await.map_err(|error| format!("{error:#}"))?;
+        let bytes = plan["write_bytes_max"].as_u64().ok_or("its plan has no bound")?;
         let allowance =
             self.ledger.borrow_mut().take(&today.to_string(), serial, bytes, daily_bytes);
         match allowance.map_err(|error| format!("{error:#}"))? {
@@ -104,15 +123,24 @@ impl Agent {
         }
     }
 
-    /// The most that a job may write, by the plan of the command, which also asks its guard.
-    async fn planned_bytes(&self, job: &FleetJob) -> Result<u64> {
+    /// Refuses what overwrites a drive, if only to put its content back: no hub asks for that without a
+    /// grant.
+    async fn check_plan(&self, job: &FleetJob) -> Result<(), String> {
+        let plan = self.plan(job).await.map_err(|error| format!("{error:#}"))?;
+        match plan["safety"].as_str() {
+            Some("reads" | "scratch") => Ok(()),
+            _ => Err(format!("{} writes to the drive; a job must ask for that", job.method)),
+        }
+    }
+
+    /// The plan of the command, which also asks its guard.
+    async fn plan(&self, job: &FleetJob) -> Result<Value> {
         let mut words = job.words();
         words.extend(["--dry-run", "--json"].map(String::from));
         words.push(self.store_word());
         let output = child::run(&self.options.command, &words, &mut |_| ()).await?;
         anyhow::ensure!(output.code == Some(0), "{}", output.messages);
-        let plan: Value = serde_json::from_str(&output.last_line).context("the plan")?;
-        plan["write_bytes_max"].as_u64().context("the plan has no bound")
+        serde_json::from_str(&output.last_line).context("the plan")
     }
 
     /// Runs a job of this machine; its record is in the store afterwards.
@@ -149,7 +177,10 @@ impl Agent {
                 let text = step.borrow_and_update().clone();
                 let host = self.options.host.clone();
                 let progress = JobProgress { job: job.id.clone(), host, text };
-                let _ = self.hub.say(format!("{LIVE_JOBS}.{}", job.id), &progress).await;
+                let _ = self
+                    .hub
+                    .say(format!("{LIVE_JOBS}.{}.{}", self.machine, job.id), &progress)
+                    .await;
             }
         };
         let running = async {
@@ -166,30 +197,36 @@ impl Agent {
 
     /// Takes a run of a virtual drive.
     pub(super) async fn take_pool_job(&self, message: &Message) {
-        let job = match FleetJob::parse(&message.payload) {
+        let job = match open_job(&self.hub_key, ANY_MACHINE, &message.payload) {
             Ok(job) if job.is_simulated() => job,
             // Nobody could run it.
             _ => return drop(message.ack().await),
         };
-        let _shared = self.floor.read().await;
+        let shared = self.floor.read().await;
         let working = self.simulate(&job);
         let notice = keep_saying(message, working).await;
+        drop(shared);
         let notice = notice.unwrap_or_else(|error| {
             self.notice(&job, JobEnd::Failed).because(&format!("{error:#}"))
         });
         let hash = notice.record.as_deref().and_then(crate::digits::unhex::<32>);
         self.end(&notice);
-        keep_saying(message, self.wait_for(hash)).await;
-        let _ = message.double_ack().await;
+        if keep_saying(message, self.wait_for(hash)).await {
+            let _ = message.double_ack().await;
+        }
     }
 
-    /// Waits until PostgreSQL has a record.
-    async fn wait_for(&self, hash: Option<[u8; 32]>) {
-        let Some(hash) = hash else { return };
+    /// Waits until PostgreSQL has a record, if there is one. Returns whether it has, or the record is refused:
+    /// then another agent may run the job.
+    async fn wait_for(&self, hash: Option<[u8; 32]>) -> bool {
+        let Some(hash) = hash else { return true };
         loop {
             let arrival = self.arrivals.notified();
             if self.ledger.borrow().is_acknowledged(&hash).unwrap_or(false) {
-                return;
+                return true;
+            }
+            if self.outbox.borrow().is_refused(&hash) {
+                return false;
             }
             arrival.await;
         }
@@ -197,7 +234,7 @@ impl Agent {
 
     /// Runs a virtual drive into a file of its own, and imports the record.
     async fn simulate(&self, job: &FleetJob) -> Result<Notice> {
-        let place = Draft::make(&self.options.store, &job.id)?;
+        let place = Draft::make(&self.options.store)?;
         let mut words = job.words();
         words.extend(["--quiet".to_string(), format!("--out={}", place.0.display())]);
         let output = self.run_child(job, &words).await?;
@@ -234,24 +271,36 @@ fn step_of(line: &str) -> Option<String> {
     Some(event["name"].as_str()?.to_string())
 }
 
+/// The beginning of the extension of drafts.
+const DRAFT: &str = "draft-";
+
 /// A directory for the record of one run, removed with it.
 struct Draft(PathBuf);
 
 impl Draft {
-    /// Makes the directory beside the store. What a killed agent left there is replaced.
-    fn make(store: &Path, job: &str) -> Result<Draft> {
-        let place = store.with_extension(format!("draft-{job}"));
-        // It may not exist.
-        let _ = std::fs::remove_dir_all(&place);
-        std::fs::create_dir_all(&place)
-            .with_context(|| format!("cannot make {}", place.display()))?;
+    /// Makes the directory beside the store. Its name is new: the same job may run here twice at one time.
+    fn make(store: &Path) -> Result<Draft> {
+        let place = store.with_extension(format!("{DRAFT}{}", store::new_id()?));
+        std::fs::create_dir(&place).with_context(|| format!("cannot make {}", place.display()))?;
         Ok(Draft(place))
+    }
+}
+
+/// Removes what a killed agent left beside its store.
+pub(super) fn remove_drafts(store: &Path) {
+    let (Some(place), Some(stem)) = (store.parent(), store.file_stem()) else { return };
+    let start = format!("{}.{DRAFT}", stem.to_string_lossy());
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&start) {
+            // It is only in the way.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // What stays is replaced by the next run of the job.
+        // What stays is removed when the agent starts again.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -9,11 +9,18 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::{Context, Result};
 use record::{Document, Run, TargetKind};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, NoTls, Row};
 
 pub use self::questions::{JobNotice, MetricDistribution, ModelMedian, RefusedLetter};
 use crate::key::Enrolment;
 use crate::notice::Notice;
+
+/// Refused letters that are kept of each sender.
+const REFUSALS_MAX: i64 = 1000;
+
+/// Names that are kept in memory: more are asked for again.
+const NAMES_MAX: usize = 100_000;
 
 const SCHEMA: &str = include_str!("../central.sql");
 
@@ -51,6 +58,19 @@ impl ArrivedRecord {
     }
 }
 
+/// A letter that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedArrival {
+    /// The machine that NATS knows as its sender; empty if none.
+    pub sender: String,
+    /// The claimed key; empty without one.
+    pub key: Vec<u8>,
+    /// The claimed hash; empty without one.
+    pub hash: Vec<u8>,
+    /// Why, on one line.
+    pub reason: String,
+}
+
 /// A verified notice on its way into the store.
 #[derive(Debug)]
 pub struct ArrivedNotice {
@@ -81,43 +101,79 @@ impl Central {
         self.client.batch_execute(&sql).await.context("cannot make the tables")
     }
 
-    /// Lets a key sign for a machine. A key keeps the machine of its first enrolment.
+    /// Lets a key sign for a machine. A key keeps the machine of its first enrolment; one that was revoked
+    /// stays so.
     pub async fn enrol(&self, enrolment: &Enrolment) -> Result<()> {
         let sql = "INSERT INTO enrolment (key, machine, host) VALUES ($1, $2, $3)
                    ON CONFLICT (key) DO UPDATE SET host = excluded.host
-                   WHERE enrolment.machine = excluded.machine";
+                   WHERE enrolment.machine = excluded.machine AND enrolment.revoked IS NULL";
         let Enrolment { key, machine, host } = enrolment;
         let rows = self.client.execute(sql, &[&&key[..], machine, host]).await?;
-        anyhow::ensure!(rows == 1, "this key is that of another machine");
+        anyhow::ensure!(
+            rows == 1,
+            "this key is that of another machine, or was revoked; try: remove its file, then `key`"
+        );
         Ok(())
     }
 
-    /// Every enrolled key.
-    pub async fn enrolments(&self) -> Result<HashMap<[u8; 32], Enrolment>> {
-        let rows = self.client.query("SELECT key, machine, host FROM enrolment", &[]).await?;
-        let enrolments = rows.iter().filter_map(|row| {
-            let key: [u8; 32] = row.get::<_, &[u8]>(0).try_into().ok()?;
-            Some((key, Enrolment { key, machine: row.get(1), host: row.get(2) }))
-        });
-        Ok(enrolments.collect())
+    /// Takes the right to sign from the keys of a machine, named by its id or its name. What they signed
+    /// before stays. Returns their number.
+    pub async fn revoke(&self, name: &str) -> Result<u64> {
+        let sql = "UPDATE enrolment SET revoked = now()
+                   WHERE (machine = $1 OR host = $1) AND revoked IS NULL";
+        Ok(self.client.execute(sql, &[&name]).await?)
     }
 
-    /// Notes what was refused.
-    pub async fn refuse(&self, key: &[u8], hash: &[u8], reason: &str) -> Result<()> {
-        let sql = "INSERT INTO refusal (key, hash, reason) VALUES ($1, $2, $3)
-                   ON CONFLICT (key, hash, reason)
+    /// Every key that may sign.
+    pub async fn enrolments(&self) -> Result<Vec<Enrolment>> {
+        let sql =
+            "SELECT key, machine, host FROM enrolment WHERE revoked IS NULL ORDER BY since, key";
+        Ok(self.client.query(sql, &[]).await?.iter().filter_map(enrolment_of_row).collect())
+    }
+
+    /// Those of some keys that may sign now.
+    pub async fn enrolled(&self, keys: &[[u8; 32]]) -> Result<HashMap<[u8; 32], Enrolment>> {
+        let sql =
+            "SELECT key, machine, host FROM enrolment WHERE revoked IS NULL AND key = ANY ($1)";
+        let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        let statement = self.client.prepare_typed(sql, &[Type::BYTEA_ARRAY]).await?;
+        let rows = self.client.query(&statement, &[&keys]).await?;
+        let enrolments = rows.iter().filter_map(enrolment_of_row);
+        Ok(enrolments.map(|enrolment| (enrolment.key, enrolment)).collect())
+    }
+
+    /// Notes what was refused. Of each sender, the latest are kept: nobody fills the disk, or hides what
+    /// others did.
+    pub async fn refuse(&mut self, refused: &[RefusedArrival]) -> Result<()> {
+        if refused.is_empty() {
+            return Ok(());
+        }
+        let tx = self.client.transaction().await?;
+        let sql = "INSERT INTO refusal (sender, key, hash, reason) VALUES ($1, $2, $3, $4)
+                   ON CONFLICT (sender, key, hash, reason)
                    DO UPDATE SET times = refusal.times + 1, last = now()";
-        self.client.execute(sql, &[&key, &hash, &reason]).await?;
-        Ok(())
+        for RefusedArrival { sender, key, hash, reason } in refused {
+            tx.execute(sql, &[sender, key, hash, reason]).await?;
+        }
+        let senders: HashSet<&String> = refused.iter().map(|refused| &refused.sender).collect();
+        for sender in senders {
+            let sql = "DELETE FROM refusal WHERE ctid IN (
+                         SELECT ctid FROM refusal WHERE sender = $1 ORDER BY last DESC OFFSET $2)";
+            tx.execute(sql, &[sender, &REFUSALS_MAX]).await?;
+        }
+        Ok(tx.commit().await?)
     }
 
     /// Writes records and notices in one transaction. Those that are already there are left alone.
     /// Returns the number of new records.
     pub async fn insert(
         &mut self,
-        records: &[ArrivedRecord],
-        notices: &[ArrivedNotice],
+        records: &[&ArrivedRecord],
+        notices: &[&ArrivedNotice],
     ) -> Result<usize> {
+        if self.words.len().max(self.models.len()) > NAMES_MAX {
+            (self.words, self.models) = Default::default();
+        }
         // Before the transaction: a name has its id whether or not the record is committed.
         self.learn_words(records).await?;
         self.learn_models(records).await?;
@@ -136,7 +192,7 @@ impl Central {
         Ok(count)
     }
 
-    async fn learn_words(&mut self, records: &[ArrivedRecord]) -> Result<()> {
+    async fn learn_words(&mut self, records: &[&ArrivedRecord]) -> Result<()> {
         let names = records.iter().flat_map(|record| {
             let metrics = record.run().metrics.iter().map(|metric| &metric.name);
             metrics.chain([&record.run().method])
@@ -154,7 +210,7 @@ impl Central {
         Ok(())
     }
 
-    async fn learn_models(&mut self, records: &[ArrivedRecord]) -> Result<()> {
+    async fn learn_models(&mut self, records: &[&ArrivedRecord]) -> Result<()> {
         let names = records.iter().map(|record| ModelName::from_run(record.run()));
         let new: HashSet<ModelName> =
             names.filter(|name| !self.models.contains_key(name)).collect();
@@ -171,6 +227,19 @@ impl Central {
     }
 }
 
+fn enrolment_of_row(row: &Row) -> Option<Enrolment> {
+    let key: [u8; 32] = row.get::<_, &[u8]>(0).try_into().ok()?;
+    Some(Enrolment { key, machine: row.get(1), host: row.get(2) })
+}
+
+/// Whether PostgreSQL refuses what it was given, so that giving it again changes nothing: a text that is none
+/// for it, or a name too long for an index (classes 22 and 54 of its error codes).
+pub fn is_about_content(error: &anyhow::Error) -> bool {
+    let errors = error.chain().filter_map(|e| e.downcast_ref::<tokio_postgres::Error>());
+    let mut codes = errors.filter_map(|error| error.code());
+    codes.any(|code| ["22", "54"].iter().any(|class| code.code().starts_with(class)))
+}
+
 impl ModelName {
     fn from_run(run: &Run) -> ModelName {
         let drive = run.target.drive.as_ref();
@@ -184,14 +253,14 @@ impl ModelName {
 
 /// The columns of some runs.
 struct RunRows<'a> {
-    records: &'a [ArrivedRecord],
+    records: &'a [&'a ArrivedRecord],
     methods: Vec<i32>,
     models: Vec<i32>,
 }
 
 impl<'a> RunRows<'a> {
     fn from_records(
-        records: &'a [ArrivedRecord],
+        records: &'a [&'a ArrivedRecord],
         words: &HashMap<String, i32>,
         models: &HashMap<ModelName, i32>,
     ) -> RunRows<'a> {
@@ -266,7 +335,7 @@ struct MetricRows {
 
 impl MetricRows {
     fn from_records(
-        records: &[ArrivedRecord],
+        records: &[&ArrivedRecord],
         ids: &HashMap<Vec<u8>, i64>,
         words: &HashMap<String, i32>,
         models: &[i32],

@@ -1,5 +1,7 @@
 //! What the central store can be asked.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 use super::Central;
@@ -55,7 +57,7 @@ pub struct JobNotice {
 /// What the collector refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedLetter {
-    /// The name of the machine of the key; `None` for an unknown key.
+    /// The name of the machine of the key, or else the id of the sender; `None` if both are unknown.
     pub host: Option<String>,
     /// The claimed hash.
     pub hash: Vec<u8>,
@@ -135,10 +137,17 @@ impl Central {
         Ok(notices.collect())
     }
 
+    /// The jobs whose ids begin like this and that ended so.
+    pub async fn ended_jobs(&self, prefix: &str, end: &str) -> Result<BTreeSet<String>> {
+        let sql = "SELECT DISTINCT job FROM notice WHERE starts_with(job, $1) AND job_end = $2";
+        let rows = self.client.query(sql, &[&prefix, &end]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
     /// What the collector refused, latest first.
     pub async fn refusals(&self) -> Result<Vec<RefusedLetter>> {
-        let sql = "SELECT host, hash, reason, times FROM refusal LEFT JOIN enrolment USING (key)
-                   ORDER BY last DESC LIMIT 1000";
+        let sql = "SELECT coalesce(host, nullif(sender, '')), hash, reason, times
+                   FROM refusal LEFT JOIN enrolment USING (key) ORDER BY last DESC LIMIT 1000";
         let rows = self.client.query(sql, &[]).await?;
         let refusals = rows.iter().map(|row| RefusedLetter {
             host: row.get(0),
@@ -154,6 +163,11 @@ impl Central {
         let sql = "SELECT hash FROM run WHERE $1::text IS NULL OR tags @> ARRAY[$1] ORDER BY hash";
         let rows = self.client.query(sql, &[&tag]).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    /// The number of refused letters that are kept.
+    pub async fn refusal_count(&self) -> Result<i64> {
+        Ok(self.client.query_one("SELECT count(*) FROM refusal", &[]).await?.get(0))
     }
 
     /// The number of values of metrics.

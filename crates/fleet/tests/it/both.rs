@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::TcpStream;
 
-use fleet::collect::Collector;
+use fleet::collect::{Collector, Posted};
 use fleet::envelope::{CollectorReply, Envelope, LetterKind};
 use fleet::hub::Hub;
 use fleet::key::{AgentKey, Enrolment};
@@ -14,10 +14,10 @@ use crate::fleet_on_loopback::Loopback;
 const CAMPAIGN: &str = "name = 'trial'\npresets = ['sd-class2', 'usb-16k']\nmethods = ['quick']\n\
                         seeds = '1-3'\noptions = { time = '1s' }\n";
 
-const MACHINE: &str = "00112233445566778899aabbccddeeff";
+pub const MACHINE: &str = "00112233445566778899aabbccddeeff";
 
 /// A record of a real drive, measured by a machine.
-fn record_of(machine: &str, value: f64) -> Document {
+pub fn record_of(machine: &str, value: f64) -> Document {
     let target = Target { kind: TargetKind::Device, spec: "/dev/x".into(), ..Target::default() };
     let mut run = Run { complete: true, ..Run::new("quick", target) };
     (run.id, run.started) = (format!("01{value}"), "2026-11-29T10:00:00Z".into());
@@ -26,14 +26,21 @@ fn record_of(machine: &str, value: f64) -> Document {
     Document::from_run(run).expect("plain data")
 }
 
-fn sealed(key: &AgentKey, document: &Document) -> Vec<u8> {
+pub fn sealed(key: &AgentKey, document: &Document) -> Vec<u8> {
     let hash = document.hash().expect("JSON").0;
     Envelope::seal(key, LetterKind::Record, hash, &document.text().expect("JSON")).to_bytes()
 }
 
-fn run<T>(work: impl Future<Output = T>) -> T {
+pub fn run<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(work)
+}
+
+/// Sends a letter as the agent of [`MACHINE`].
+pub async fn send(agent: &Hub, letter: Vec<u8>) -> CollectorReply {
+    let request = agent.client.request(format!("record.{MACHINE}"), letter.into());
+    let reply = request.await.expect("a reply");
+    serde_json::from_slice(&reply.payload).expect("a reply")
 }
 
 #[test]
@@ -61,7 +68,8 @@ fn a_campaign_over_agents_that_are_lost_gives_the_records_of_one_process() {
 #[test]
 fn what_is_forged_is_refused_and_what_is_repeated_is_there_once() {
     let Some(trial) = Loopback::up() else { return };
-    let (key, stranger) = (AgentKey::from_secret(&[5; 32]), AgentKey::from_secret(&[6; 32]));
+    let stranger = AgentKey::from_secret(&[6; 32]);
+    let (key, config) = run(trial.enrol(5, MACHINE));
     let enrolment = Enrolment { key: key.public(), machine: MACHINE.into(), host: "lab".into() };
     let own = record_of(MACHINE, 12.0);
     let altered = {
@@ -79,16 +87,12 @@ fn what_is_forged_is_refused_and_what_is_repeated_is_there_once() {
     ];
     run(async {
         let central = trial.central().await;
-        central.enrol(&enrolment).await.expect("enrolled");
         let other = Enrolment { machine: "ff".repeat(16), ..enrolment.clone() };
         central.enrol(&other).await.expect_err("the key is that of another machine");
-        let agent = Hub::connect(&trial.agent(), "test").await.expect("connected");
+        let agent = Hub::stay_as(&config, MACHINE).await.expect("connected");
         let mut replies = Vec::new();
         for letter in &letters {
-            let reply =
-                agent.client.request("record", letter.clone().into()).await.expect("a reply");
-            replies
-                .push(serde_json::from_slice::<CollectorReply>(&reply.payload).expect("a reply"));
+            replies.push(send(&agent, letter.clone()).await);
         }
         let committed = CollectorReply::Committed(own.hash().expect("JSON").to_string());
         assert_eq!((&replies[0], &replies[5]), (&committed, &committed));
@@ -99,7 +103,8 @@ fn what_is_forged_is_refused_and_what_is_repeated_is_there_once() {
         let mut collector =
             Collector::connect(trial.hub().postgres().expect("words")).await.expect("a collector");
         let twice = sealed(&key, &record_of(MACHINE, 14.0));
-        collector.collect(&[&twice, &twice]).await.expect("collected");
+        let twice = Posted { sender: MACHINE, bytes: &twice };
+        collector.collect(&[twice, twice]).await.expect("collected");
         assert_eq!(central.hashes(None).await.expect("hashes").len(), 2);
         let medians = central.medians("seq-read-1MiB-q8").await.expect("medians");
         assert_eq!((medians.len(), medians[0].runs, medians[0].median), (1, 2, 13.0));
@@ -139,12 +144,6 @@ fn nobody_destroys_without_the_host_and_nobody_enters_without_a_password() {
             let central = fleet::central::Central::connect(&words.join(" ")).await;
             assert!(central.is_err(), "PostgreSQL with a wrong password");
         }
-        let agent = Hub::connect(&trial.agent(), "test").await.expect("connected");
-        let job = fleet::job::FleetJob::default();
-        let machine = "0".repeat(32);
-        let request = agent.ask_machine(&machine, &job);
-        let reply = tokio::time::timeout(std::time::Duration::from_secs(10), request).await;
-        assert!(!matches!(reply, Ok(Ok(()))), "an agent puts a job");
     });
     let ports = fleet::servers::Servers::open(&trial.path("trial")).expect("servers").ports();
     assert!(trial.down().status.success());

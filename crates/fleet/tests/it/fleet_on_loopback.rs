@@ -1,13 +1,15 @@
 //! A trial in a temporary directory, and the programs in it.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use fleet::central::Central;
 use fleet::config::HubConfig;
-use fleet::servers;
+use fleet::key::{AgentKey, Enrolment};
+use fleet::{members, servers};
 use record::Document;
 use tempfile::TempDir;
 
@@ -43,7 +45,7 @@ impl Loopback {
         }
         let place = tempfile::tempdir().expect("a directory");
         // PostgreSQL runs as another user than root.
-        let open = std::fs::Permissions::from_mode(0o711);
+        let open = Permissions::from_mode(0o711);
         std::fs::set_permissions(place.path(), open).expect("a mode");
         let trial = Loopback { place, agents: Vec::new() };
         let output = trial.fleet(&["up", "--directory", &trial.word("trial")]);
@@ -64,11 +66,6 @@ impl Loopback {
         HubConfig::read(&self.path("trial/hub.toml")).expect("the hub's file")
     }
 
-    /// How agents do.
-    pub fn agent(&self) -> HubConfig {
-        HubConfig::read(&self.path("trial/agent.toml")).expect("the agents' file")
-    }
-
     pub fn fleet(&self, words: &[&str]) -> Output {
         Command::new(program()).args(words).stdin(Stdio::null()).output().expect("started")
     }
@@ -81,24 +78,30 @@ impl Loopback {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// The words of an agent with this name.
-    fn agent_words(&self, name: &str) -> Vec<String> {
-        let [hub, store] = [self.word("trial/agent.toml"), self.word(&format!("{name}.sqlite"))];
-        ["--hub", &hub, "--store", &store, "--host", name, "--slots", "1"]
-            .map(String::from)
-            .to_vec()
-    }
-
     /// Enrols an agent and starts it, with further words.
     pub fn start_agent(&mut self, name: &str, words: &[&str]) {
-        let own = self.agent_words(name);
-        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let store = self.word(&format!("{name}.sqlite"));
+        let own = ["--store", &store, "--host", name];
         let key = self.fleet(&[&["key"], &own[..]].concat());
         let line = String::from_utf8(key.stdout).expect("text");
         let hub = self.word("trial/hub.toml");
         let enrolled = self.fleet(&[&["enrol", "--hub", &hub][..], &[line.trim()]].concat());
         assert!(enrolled.status.success(), "{enrolled:?}");
+        let file = self.path(&format!("{name}.toml"));
+        std::fs::write(&file, enrolled.stdout).expect("written");
+        std::fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("a mode");
+        let file = file.display().to_string();
+        let own = [&own[..], &["--hub", &file, "--slots", "1"]].concat();
         self.agents.push(self.agent_process(&own, words));
+    }
+
+    /// A key of the test's, enrolled for a machine, and how its agent reaches the hub.
+    pub async fn enrol(&self, secret: u8, machine: &str) -> (AgentKey, HubConfig) {
+        let key = AgentKey::from_secret(&[secret; 32]);
+        let enrolment =
+            Enrolment { key: key.public(), machine: machine.into(), host: "lab".into() };
+        let config = members::enrol(&self.hub(), &enrolment).await.expect("enrolled");
+        (key, config)
     }
 
     fn agent_process(&self, own: &[&str], words: &[&str]) -> Child {

@@ -1,4 +1,5 @@
 //! Agents, a collector and both servers, as processes on the loopback.
 
+mod attacks;
 mod both;
 mod fleet_on_loopback;
