@@ -308,10 +308,10 @@ impl Hub {
     pub async fn agents(&self) -> Result<Vec<Presence>> {
         let words: Vec<(String, Presence)> = self.last(LIVE_AGENTS).await?;
         // Who speaks on a subject is known to NATS, what is said there is not.
-        let own = words.into_iter().filter(|(subject, word)| {
+        let presences = words.into_iter().filter(|(subject, word)| {
             is_machine(&word.machine) && *subject == format!("{LIVE_AGENTS}.{}", word.machine)
         });
-        Ok(own.map(|(_, word)| word).collect())
+        Ok(presences.map(|(_, word)| word).collect())
     }
 
     /// How far jobs are.

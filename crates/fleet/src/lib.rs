@@ -20,6 +20,7 @@
 //! | `agent`, `child` | taking jobs, running the command |
 //! | `central`, `collect` | PostgreSQL, and what gets there |
 //! | `ask` | jobs and questions of a person |
+//! | `publish` | all records as a Parquet file |
 //! | `config`, `private` | files with addresses and passwords |
 //! | `trial`, `servers` | both services on loopback, for a trial |
 
@@ -48,6 +49,7 @@ pub mod notice;
 pub mod outbox;
 #[cfg(target_os = "linux")]
 pub mod private;
+pub mod publish;
 #[cfg(target_os = "linux")]
 pub mod servers;
 #[cfg(target_os = "linux")]

@@ -12,7 +12,7 @@ use fleet::agent::{self, AgentOptions};
 use fleet::config::HubConfig;
 use fleet::job::FleetJob;
 use fleet::key::Enrolment;
-use fleet::{ask, collect, members, trial};
+use fleet::{ask, collect, members, publish, trial};
 use record::parse_tag;
 
 /// Many machines: agents measure, a collector gathers their records.
@@ -58,7 +58,22 @@ enum Task {
         machine: String,
     },
     /// Write the records of all agents to PostgreSQL
-    Collect(HubArgs),
+    Collect {
+        #[command(flatten)]
+        hub: HubArgs,
+        /// Also write this file once a day, as `parquet` does
+        #[arg(long, value_name = "FILE")]
+        parquet: Option<PathBuf>,
+    },
+    /// Write the metrics of all records to a Parquet file; a store beside it keeps the records
+    Parquet {
+        #[command(flatten)]
+        hub: HubArgs,
+        file: PathBuf,
+        /// The command ssdyno [default: beside this program, or in the search path]
+        #[arg(long, value_name = "FILE")]
+        command: Option<PathBuf>,
+    },
     /// Put jobs and questions
     Ask(AskArgs),
 }
@@ -226,7 +241,17 @@ async fn run(task: Task) -> Result<()> {
             print(&members::revoke(&HubConfig::read(&hub.hub)?, &machine).await?);
             Ok(())
         }
-        Task::Collect(hub) => collect::run(&HubConfig::read(&hub.hub)?).await,
+        Task::Collect { hub, parquet } => {
+            let config = HubConfig::read(&hub.hub)?;
+            if let Some(file) = parquet {
+                tokio::spawn(publish::write_nightly(hub.hub, file));
+            }
+            collect::run(&config).await
+        }
+        Task::Parquet { hub, file, command } => {
+            let command = command.unwrap_or_else(agent::command);
+            publish::write(&HubConfig::read(&hub.hub)?, &command, &file).await
+        }
         Task::Ask(arguments) => put(arguments).await,
     }
 }

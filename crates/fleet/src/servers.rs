@@ -217,8 +217,7 @@ impl Servers {
         nats.arg("--config").arg(self.path("nats.conf"));
         let log = self.directory.join("nats.log");
         let process = ServerProcess::start(nats, &log)?;
-        let user = Account::of_servers()?.map(|account| account.user);
-        let user = user.unwrap_or_else(|| rustix::process::geteuid().as_raw());
+        let user = server_user()?;
         let begin = Instant::now();
         while listener_of(self.nats_port)? != Some(user) {
             if !process.is_running() || begin.elapsed() > LISTEN_MAX {
@@ -247,7 +246,11 @@ impl Servers {
         ensure!(status.success(), "PostgreSQL does not start: {}", emit::one_line(&log));
         let text = fs::read_to_string(self.path("postgres/postmaster.pid"))?;
         let pid = text.lines().next().and_then(|line| line.trim().parse().ok());
-        ServerProcess::of_pid(pid.context("PostgreSQL tells no process id")?)
+        let pid: u32 = pid.context("PostgreSQL tells no process id")?;
+        // Its account wrote this file, and could name a process of somebody else to be ended.
+        let owner = fs::metadata(format!("/proc/{pid}"))?.uid();
+        ensure!(owner == server_user()?, "process {pid} is none of PostgreSQL's");
+        ServerProcess::of_pid(pid)
     }
 
     /// A command that runs as the account of the servers.
@@ -273,6 +276,12 @@ fn run(command: &mut Command) -> Result<()> {
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{name:?}: {}", emit::one_line(&errors));
     Ok(())
+}
+
+/// The user as whom the servers run.
+fn server_user() -> Result<u32> {
+    let account = Account::of_servers()?;
+    Ok(account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.user))
 }
 
 /// The account for the servers, if root starts them.

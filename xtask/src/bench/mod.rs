@@ -139,6 +139,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
         ["guard", ref rest @ ..] => return promises::run(&promises::GUARD, rest),
+        ["fleet", "--seconds", seconds] => return fleet::run_for(seconds),
         ["hosts", ref rest @ ..] => return hosts::run(rest),
         ["fio-against", ref rest @ ..] => return fio_against::run(rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
@@ -153,7 +154,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         let known: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
-             coverage --rounds, cuts, fio-against, flips, guard, headlines --draw N --seed S, \
+             coverage --rounds, cuts, fio-against, fleet --seconds N, flips, guard, headlines --draw N --seed S, \
              hosts --seed S [--cases N], import-against, iozone-against, \
              kills, plans, predict ROWS, rigs DIR, same REV, store, unsteady, \
              verdicts --draw N --seed S",

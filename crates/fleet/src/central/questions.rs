@@ -137,9 +137,12 @@ impl Central {
         Ok(notices.collect())
     }
 
-    /// The jobs whose ids begin like this and that ended so.
+    /// The jobs whose ids begin like this and that ended so; one that was measured has its record here.
     pub async fn ended_jobs(&self, prefix: &str, end: &str) -> Result<BTreeSet<String>> {
-        let sql = "SELECT DISTINCT job FROM notice WHERE starts_with(job, $1) AND job_end = $2";
+        let sql = "SELECT DISTINCT job FROM notice
+                   WHERE starts_with(job, $1) AND job_end = $2
+                         AND (record IS NULL OR EXISTS (SELECT FROM run WHERE hash = record))
+                         AND (record IS NOT NULL OR job_end <> 'measured')";
         let rows = self.client.query(sql, &[&prefix, &end]).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }

@@ -1,7 +1,9 @@
 //! The whole way: jobs, records, refusals, and the loss of parts.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 
 use fleet::collect::{Collector, Posted};
 use fleet::envelope::{CollectorReply, Envelope, LetterKind};
@@ -9,7 +11,7 @@ use fleet::hub::Hub;
 use fleet::key::{AgentKey, Enrolment};
 use record::{Document, Metric, Run, Target, TargetKind, Unit};
 
-use crate::fleet_on_loopback::Loopback;
+use crate::fleet_on_loopback::{AS_NOBODY, IN_BACKGROUND, LoopDevice, Loopback};
 
 const CAMPAIGN: &str = "name = 'trial'\npresets = ['sd-class2', 'usb-16k']\nmethods = ['quick']\n\
                         seeds = '1-3'\noptions = { time = '1s' }\n";
@@ -61,6 +63,14 @@ fn a_campaign_over_agents_that_are_lost_gives_the_records_of_one_process() {
     let central = run(async { trial.central().await.hashes(Some("campaign=trial")).await });
     let central: BTreeSet<Vec<u8>> = central.expect("hashes").into_iter().collect();
     assert_eq!(central, alone);
+    let parquet = trial.path("central.parquet");
+    for _ in 0..2 {
+        let hub = trial.word("trial/hub.toml");
+        let output = trial.fleet(&["parquet", "--hub", &hub, &trial.word("central.parquet")]);
+        assert!(output.status.success(), "{output:?}");
+    }
+    let bytes = std::fs::read(parquet).expect("a file");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{} bytes", bytes.len());
     assert!(trial.down().status.success());
     assert!(!trial.path("trial").exists());
 }
@@ -145,9 +155,71 @@ fn nobody_destroys_without_the_host_and_nobody_enters_without_a_password() {
             assert!(central.is_err(), "PostgreSQL with a wrong password");
         }
     });
-    let ports = fleet::servers::Servers::open(&trial.path("trial")).expect("servers").ports();
     assert!(trial.down().status.success());
-    for port in ports {
-        assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "port {port} is still open");
+}
+
+#[test]
+fn whoever_starts_a_trial_and_however_its_end_leaves_nothing() {
+    for starter in [IN_BACKGROUND, AS_NOBODY] {
+        let Some(trial) = Loopback::up_by(starter) else { continue };
+        let text = std::fs::read_to_string(trial.path("trial/servers.toml")).expect("servers");
+        let ports: Vec<u16> = text
+            .lines()
+            .filter(|line| line.contains("port"))
+            .map(|line| line.split(" = ").nth(1).expect("a value").parse().expect("a port"))
+            .collect();
+        assert_eq!(ports.len(), 2, "{text}");
+        for port in &ports {
+            TcpStream::connect(("127.0.0.1", *port)).expect("it listens");
+        }
+        assert!(trial.processes().len() >= 4, "{:?}", trial.processes());
+        let down = trial.down();
+        assert!(down.status.success(), "{down:?}");
+        assert_eq!(trial.processes(), [""; 0]);
+        assert!(!trial.path("trial").exists());
+        for port in ports {
+            assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "port {port} is still open");
+        }
     }
+}
+
+#[test]
+fn a_granted_destruction_is_done_and_the_one_beside_it_is_refused() {
+    let Some(mut trial) = Loopback::up() else { return };
+    let devices = [64 << 20, 48 << 20].map(|bytes| LoopDevice::over(&trial, bytes));
+    let [Ok(granted), Ok(other)] = &devices else {
+        println!("skipped: no loop device: {:?}", devices.iter().find_map(|d| d.as_ref().err()));
+        return;
+    };
+    let grants = trial.path("grants.toml");
+    let text = "[[drive]]\nserial = '67108864'\nbytes_a_day = '1TB'\nuntil = 2999-12-31\n";
+    std::fs::write(&grants, text).expect("written");
+    let words = ["--target", &granted.path, "--target", &other.path];
+    let more = ["--grants", &trial.word("grants.toml"), "--label", "rack=3"];
+    trial.start_agent("host", &[&words[..], &more[..]].concat());
+    trial.wait_for(&["agents"], "rack=3");
+    let options = ["--option", "time=1s", "--tag", "here=yes"];
+    let ask = |device: &LoopDevice, serial: &str| {
+        let text = trial.ask(&[&["run", &device.path, "--destroy", serial], &options[..]].concat());
+        text.split_whitespace().next().expect("an id").to_string()
+    };
+    let ids = [ask(other, "50331648"), ask(granted, "67108864"), ask(other, "67108864")];
+    trial.wait_for(&["jobs", &ids[0]], "grants nothing for drive 50331648");
+    trial.wait_for(&["jobs", &ids[1]], "measured");
+    // Another drive than that of the grant: the guard of the command.
+    trial.wait_for(&["jobs", &ids[2]], "refused");
+    assert!(granted.written() > 0 && other.written() == 0, "{}", other.written());
+    // From now on, others than root can write there.
+    std::fs::set_permissions(&grants, Permissions::from_mode(0o666)).expect("a mode");
+    let last = ask(granted, "67108864");
+    trial.wait_for(&["jobs", &last], "others may write");
+    let records = run(async {
+        let central = trial.central().await;
+        let hashes = central.hashes(Some("here=yes")).await.expect("hashes");
+        assert_eq!(hashes.len(), 1);
+        central.packed(&hashes[0]).await.expect("read").expect("a record")
+    });
+    let record = fleet::envelope::inflate(&records).expect("text");
+    let record: serde_json::Value = serde_json::from_str(&record).expect("JSON");
+    assert_eq!(record["plan"]["safety"], "destroys");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -17,7 +17,15 @@ use tempfile::TempDir;
 pub struct Loopback {
     place: TempDir,
     agents: Vec<Child>,
+    /// What starts the program: nothing, or a command with its words.
+    starter: &'static [&'static str],
 }
+
+/// Starts a program as a script does in its background: it ignores the interrupt.
+pub const IN_BACKGROUND: &[&str] = &["sh", "-c", "trap '' INT; exec \"$@\"", "sh"];
+
+/// Starts a program as a user without rights.
+pub const AS_NOBODY: &[&str] = &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 
 /// The program under test.
 fn program() -> &'static str {
@@ -36,18 +44,31 @@ fn obstacle() -> Option<String> {
         .or_else(|| (!command.is_file()).then(|| format!("no {}: cargo build", command.display())))
 }
 
+/// Why nothing can be started that way.
+fn obstacle_of(starter: &[&str]) -> Option<String> {
+    let (first, words) = starter.split_first()?;
+    let output = Command::new(first).args(words).args([program(), "--version"]).output();
+    let is_good = output.is_ok_and(|output| output.status.success());
+    (!is_good).then(|| format!("{first} cannot start {}", program()))
+}
+
 impl Loopback {
     /// Starts a trial, or says why the test is skipped.
     pub fn up() -> Option<Loopback> {
-        if let Some(why) = obstacle() {
+        Loopback::up_by(&[])
+    }
+
+    /// Starts a trial by another command.
+    pub fn up_by(starter: &'static [&'static str]) -> Option<Loopback> {
+        if let Some(why) = obstacle().or_else(|| obstacle_of(starter)) {
             println!("skipped: {why}");
             return None;
         }
         let place = tempfile::tempdir().expect("a directory");
-        // PostgreSQL runs as another user than root.
-        let open = Permissions::from_mode(0o711);
-        std::fs::set_permissions(place.path(), open).expect("a mode");
-        let trial = Loopback { place, agents: Vec::new() };
+        // Servers and trials run as other users than root.
+        let mode = if starter == AS_NOBODY { 0o777 } else { 0o711 };
+        std::fs::set_permissions(place.path(), Permissions::from_mode(mode)).expect("a mode");
+        let trial = Loopback { place, agents: Vec::new(), starter };
         let output = trial.fleet(&["up", "--directory", &trial.word("trial")]);
         assert!(output.status.success(), "{output:?}");
         Some(trial)
@@ -67,7 +88,9 @@ impl Loopback {
     }
 
     pub fn fleet(&self, words: &[&str]) -> Output {
-        Command::new(program()).args(words).stdin(Stdio::null()).output().expect("started")
+        let mut all = self.starter.iter().copied().chain([program()]);
+        let mut command = Command::new(all.next().expect("a program"));
+        command.args(all).args(words).stdin(Stdio::null()).output().expect("started")
     }
 
     /// The output of a question to the hub.
@@ -147,9 +170,18 @@ impl Loopback {
         panic!("no '{expected}' in\n{}", self.ask(words));
     }
 
-    /// Ends the trial; it must leave nothing.
+    /// Ends the trial.
     pub fn down(&self) -> Output {
         self.fleet(&["down", "--directory", &self.word("trial")])
+    }
+
+    /// The command lines of processes that name the trial.
+    pub fn processes(&self) -> Vec<String> {
+        let trial = self.word("trial");
+        let processes = std::fs::read_dir("/proc").expect("listed").flatten();
+        let lines = processes
+            .filter_map(|process| std::fs::read_to_string(process.path().join("cmdline")).ok());
+        lines.filter(|line| line.contains(&trial)).map(|line| line.replace('\0', " ")).collect()
     }
 }
 
@@ -163,5 +195,39 @@ impl Drop for Loopback {
             let output = self.down();
             eprintln!("{}", String::from_utf8_lossy(&output.stderr));
         }
+    }
+}
+
+/// A loop device over a sparse image in the directory of a trial.
+#[derive(Debug)]
+pub struct LoopDevice {
+    pub path: String,
+    image: PathBuf,
+}
+
+impl LoopDevice {
+    pub fn over(trial: &Loopback, bytes: u64) -> Result<LoopDevice, String> {
+        let image = trial.path(&format!("image-{bytes}"));
+        let file = std::fs::File::create(&image).map_err(|e| e.to_string())?;
+        file.set_len(bytes).map_err(|e| e.to_string())?;
+        let output = Command::new("losetup").args(["-f", "--show"]).arg(&image).output();
+        let output = output.map_err(|e| format!("losetup: {e}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let path = text.trim().to_string();
+        if path.is_empty() {
+            return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
+        }
+        Ok(LoopDevice { path, image })
+    }
+
+    /// Blocks of 512 bytes that the image occupies.
+    pub fn written(&self) -> u64 {
+        std::fs::metadata(&self.image).expect("the image").blocks()
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", &self.path]).status();
     }
 }

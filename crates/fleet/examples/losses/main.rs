@@ -1,9 +1,12 @@
 //! Whether every record arrives exactly once, whatever is lost on the way.
 //!
 //! `losses SECONDS AGENTS SEED`: agents as processes on the loopback, whose stores get records at random
-//! moments, while NATS, PostgreSQL, the collector and agents are killed or stopped for a while. A tenth of
-//! the agents begin with the records of a day without a hub. At the end everything runs again, and the
-//! central store must have each record of every store once, with its metrics once. Prints a table.
+//! moments, while NATS, PostgreSQL, the collector and agents are killed or stopped for a while, and the
+//! links between them are held up or cut. A tenth of the agents begin with the records and notices of a day
+//! without a hub, on a clock of that day. At the end everything runs again, and the central store must have
+//! each record of every store once, with its metrics once, and each notice once. Prints a table.
+
+mod link;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,17 +16,24 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use fleet::central::Central;
+use fleet::config::HubConfig;
+use fleet::ledger::Ledger;
+use fleet::notice::{JobEnd, Notice};
 use fleet::servers::{self, ServerProcess, Servers};
 use fleet::{agent, members};
 use record::{Document, Metric, Run, Target, TargetKind, Unit};
 use rustix::process::Signal;
 use store::Store;
 
+use crate::link::{Link, LinkState};
+
 /// Metrics of a record.
 const METRICS: u32 = 10;
 
-/// Records of an agent that was offline for a day.
+/// Records, and notices, of an agent that was offline for a day, on the clock of that day.
 const DAY: u64 = 200;
+const DAY_NOTICES: u64 = 20;
+const YESTERDAY: &str = "2026-11-28T10:00:00Z";
 
 /// Longest time for the outboxes to empty at the end.
 const SETTLE_MAX: Duration = Duration::from_secs(300);
@@ -60,16 +70,24 @@ struct Bench {
     postgres: Option<ServerProcess>,
     collector: Option<ServerProcess>,
     hosts: Vec<Host>,
+    /// To NATS: from a third of the agents each, and from the collector; to PostgreSQL: from the collector.
+    links: Vec<Link>,
     draws: Draws,
-    losses: [u64; 5],
+    losses: [u64; 7],
+    notices: u64,
 }
 
-const LOST: [&str; 5] = [
+/// Links of the agents.
+const AGENT_LINKS: usize = 3;
+
+const LOST: [&str; 7] = [
     "NATS killed",
     "PostgreSQL killed",
     "collector killed",
     "agent killed",
     "stopped for 1 to 5 s",
+    "link held up",
+    "link cut",
 ];
 
 fn main() -> Result<ExitCode> {
@@ -93,32 +111,48 @@ fn main() -> Result<ExitCode> {
 
 impl Bench {
     fn create(place: PathBuf, seed: u64) -> Result<Bench> {
+        let servers = Servers::create(&place)?;
+        let [nats, postgres] = servers.ports();
+        let targets = [nats; AGENT_LINKS + 1].into_iter().chain([postgres]);
         Ok(Bench {
-            servers: Servers::create(&place)?,
+            servers,
+            links: targets.map(Link::to).collect::<Result<_>>()?,
             nats: None,
             postgres: None,
             collector: None,
             hosts: Vec::new(),
             draws: Draws(seed),
-            losses: [0; 5],
+            losses: [0; 7],
+            notices: 0,
             place,
         })
     }
 
     /// Starts everything.
     fn begin(&mut self, agents: u64) -> Result<()> {
-        self.servers.hub().write(&self.place.join("hub.toml"))?;
-        self.restart()?;
         let words = self.servers.hub();
+        let [.., to_nats, to_postgres] = &self.links[..] else { anyhow::bail!("no links") };
+        let [old, new] =
+            [self.servers.ports()[1], to_postgres.port()].map(|port| format!("port={port} "));
+        let collector = HubConfig {
+            nats: address(to_nats),
+            postgres: Some(words.postgres()?.replace(&old, &new)),
+            ..words.clone()
+        };
+        collector.write(&self.place.join("hub.toml"))?;
+        self.restart()?;
         ask(async { Central::connect(words.postgres()?).await?.make_tables().await })?;
         for number in 0..agents {
             let mut host = Host::make(&self.place, number)?;
             let enrolment = agent::enrolment(&host.file, &host.directory.join("key"), &host.name)?;
             let config = ask(members::enrol(&words, &enrolment))?;
+            let link = &self.links[number as usize % AGENT_LINKS];
+            let config = HubConfig { nats: address(link), ..config };
             config.write(&host.directory.join("agent.toml"))?;
             if number % 10 == 9 {
                 // Yesterday, without a hub.
-                (0..DAY).try_for_each(|_| host.measure("2026-11-28T10:00:00Z"))?;
+                (0..DAY).try_for_each(|_| host.measure(YESTERDAY))?;
+                self.notices += host.notice_jobs()?;
             } else {
                 host.start()?;
             }
@@ -164,6 +198,7 @@ impl Bench {
             self.lose()?;
             thread::sleep(Duration::from_millis(100 + self.draws.below(400)));
         }
+        self.links.iter().for_each(|link| link.set(LinkState::Whole));
         self.restart()?;
         self.hosts.iter_mut().filter(|host| host.process.is_none()).try_for_each(Host::start)?;
         let end = Instant::now();
@@ -187,6 +222,9 @@ impl Bench {
         let metrics =
             ask(async { Central::connect(words.postgres()?).await?.metric_count().await })?;
         ensure!(metrics as usize == expected.len() * METRICS as usize, "{metrics} metrics");
+        let notices =
+            ask(async { Central::connect(words.postgres()?).await?.notices("", None).await })?;
+        ensure!(notices.len() as u64 == self.notices, "{} notices", notices.len());
         Ok(self.table(time, count, expected.len(), end.elapsed()))
     }
 
@@ -198,10 +236,12 @@ impl Bench {
             .collect();
         format!(
             "{} agents for {} s: {}.\n\n{records} records ({count} during the losses, the others from a day \
-             without a hub): each arrived exactly once, the last {:.0} s after the losses ended.\n",
+             without a hub, with {} notices): each arrived exactly once, the last {:.0} s after the losses \
+             ended.\n",
             self.hosts.len(),
             time.as_secs(),
             losses.join(", "),
+            self.notices,
             settling.as_secs_f64()
         )
     }
@@ -214,7 +254,8 @@ impl Bench {
     /// Loses something, or brings back what was lost.
     fn lose(&mut self) -> Result<()> {
         let host = self.draws.below(self.hosts.len() as u64) as usize;
-        match self.draws.below(12) {
+        let link = self.draws.below(self.links.len() as u64) as usize;
+        match self.draws.below(16) {
             0 => self.losses[0] += kill(&mut self.nats)?,
             1 => self.losses[1] += kill(&mut self.postgres)?,
             2 => self.losses[2] += kill(&mut self.collector)?,
@@ -230,6 +271,15 @@ impl Bench {
                 }
             }
             6 | 7 => self.restart()?,
+            state @ (8 | 9) => {
+                let states = [LinkState::Stalled, LinkState::Cut];
+                self.links[link].set(states[state as usize - 8]);
+                self.losses[state as usize - 3] += 1;
+            }
+            10 | 11 => {
+                let broken = self.links.iter().find(|link| !link.is_whole());
+                broken.into_iter().for_each(|link| link.set(LinkState::Whole));
+            }
             _ => {
                 let mut ended = self.hosts.iter_mut().filter(|host| host.process.is_none());
                 ended.next().map_or(Ok(()), Host::start)?;
@@ -247,6 +297,11 @@ impl Bench {
         }
         let _ = std::fs::remove_dir_all(&self.place);
     }
+}
+
+/// The address of NATS by a link.
+fn address(link: &Link) -> String {
+    format!("nats://127.0.0.1:{}", link.port())
 }
 
 fn kill(process: &mut Option<ServerProcess>) -> Result<u64> {
@@ -284,6 +339,23 @@ impl Host {
         agent.arg("--hub").arg(self.directory.join("agent.toml"));
         self.process = Some(ServerProcess::start(agent, &self.directory.join("agent.log"))?);
         Ok(())
+    }
+
+    /// Adds the notices of a day.
+    fn notice_jobs(&self) -> Result<u64> {
+        let mut ledger = Ledger::open(&self.file)?;
+        for number in 0..DAY_NOTICES {
+            ledger.end(&Notice {
+                job: format!("{}-{number}", self.name),
+                machine: self.machine.clone(),
+                at: YESTERDAY.into(),
+                target: "/dev/x".into(),
+                end: JobEnd::Refused,
+                reason: "this host grants nothing".into(),
+                record: None,
+            })?;
+        }
+        Ok(DAY_NOTICES)
     }
 
     /// Adds the record of a run of this host.
