@@ -222,26 +222,25 @@ impl Batch {
         enrolments: &HashMap<[u8; 32], Enrolment>,
     ) {
         let index = self.replies.len();
-        match check(envelope, enrolments) {
+        match check(sender, envelope, enrolments) {
             Ok((hash, content)) => {
                 self.replies.push(CollectorReply::Committed(hex(&hash)));
                 self.arrived.push(Arrived { index, sender: sender.into(), content });
             }
-            Err((key, hash, refusal)) => {
-                let mut reason = emit::plain(&emit::one_line(&refusal.to_string())).into_owned();
-                reason.truncate(reason.floor_char_boundary(REASON_MAX));
-                self.replies.push(CollectorReply::Refused(reason.clone()));
-                self.refused.push(RefusedArrival { sender: sender.into(), key, hash, reason });
+            Err(refused) => {
+                self.replies.push(CollectorReply::Refused(refused.reason.clone()));
+                self.refused.push(refused);
             }
         }
     }
 }
 
 fn check(
+    sender: &str,
     envelope: Result<Envelope, Refusal>,
     enrolments: &HashMap<[u8; 32], Enrolment>,
-) -> Result<([u8; 32], ArrivedContent), (Vec<u8>, Vec<u8>, Refusal)> {
-    let envelope = envelope.map_err(|refusal| (Vec::new(), Vec::new(), refusal))?;
+) -> Result<([u8; 32], ArrivedContent), RefusedArrival> {
+    let envelope = envelope.map_err(|refusal| refused(sender, &[], &[], &refusal))?;
     let verified = envelope.verify(enrolments.get(&envelope.key));
     let Envelope { key, hash, packed, .. } = envelope;
     match verified {
@@ -252,8 +251,15 @@ fn check(
         Ok(Verified::Notice(notice)) => {
             Ok((hash, ArrivedContent::Notice(ArrivedNotice { hash, key, notice })))
         }
-        Err(refusal) => Err((key.to_vec(), hash.to_vec(), refusal)),
+        Err(refusal) => Err(refused(sender, &key, &hash, &refusal)),
     }
+}
+
+/// What is noted of a refused letter: a reason of one short line, whatever the letter has.
+fn refused(sender: &str, key: &[u8], hash: &[u8], refusal: &Refusal) -> RefusedArrival {
+    let mut reason = emit::plain(&emit::one_line(&refusal.to_string())).into_owned();
+    reason.truncate(reason.floor_char_boundary(REASON_MAX));
+    RefusedArrival { sender: sender.into(), key: key.to_vec(), hash: hash.to_vec(), reason }
 }
 
 /// A letter after every check.

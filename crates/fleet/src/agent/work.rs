@@ -69,7 +69,8 @@ impl Agent {
                 return;
             }
         };
-        match self.ledger.borrow().accept(&job) {
+        let acceptance = self.ledger.borrow().accept(&job);
+        match acceptance {
             Ok(Acceptance::New) => {}
             // Unheard, it would keep the next one waiting.
             Ok(Acceptance::Repeated) => return drop(message.ack().await),
