@@ -19,6 +19,8 @@ pub(crate) struct Costs {
     /// Copying on the host, in picoseconds per byte read and per byte written.
     pub copy_ps: [u64; 2],
     pub flush: u64,
+    /// Core time of a flush, which like a read whose data were read ahead looks nothing up.
+    pub flush_core: u64,
     /// Of a read whose data were read ahead.
     pub ahead: u64,
     pub discard: u64,
@@ -47,6 +49,7 @@ impl Costs {
             copy_ps: [*spec.host.read_copy_mb_s, *spec.host.write_copy_mb_s]
                 .map(|mb_s| if mb_s > 0.0 { (1e6 / mb_s).round() as u64 } else { 0 }),
             flush: ns(*spec.command.flush_us),
+            flush_core: ns(spec.command.ahead_us.min(*spec.command.write_us)),
             ahead: ns(*spec.command.ahead_us),
             discard: ns(*spec.discard.command_us),
             discard_gib: ns(*spec.discard.gib_us),

@@ -268,7 +268,7 @@ impl Drive {
     fn read(&mut self, at: u64, op: &Op) -> u64 {
         let bytes = u64::from(op.bytes);
         self.counters.read_bytes += bytes;
-        let start = self.heat.allow(at, bytes);
+        let start = self.heat.allow(Way::Out, at, bytes);
         let requested = self.read_ahead.follow(op, start);
         let (arrived, latency) = match requested {
             Some(_) => {
@@ -338,7 +338,7 @@ impl Drive {
 
     fn write(&mut self, at: u64, op: &Op) -> (u64, CommandStatus) {
         let bytes = u64::from(op.bytes);
-        let start = self.heat.allow(at, bytes);
+        let start = self.heat.allow(Way::In, at, bytes);
         let mut ready = self.cores.take(start, self.costs.write);
         if self.worn_out() {
             return (ready, CommandStatus::ReadOnly);
@@ -452,7 +452,7 @@ impl Drive {
     /// Programs everything in the write buffer when earlier flushes leave room, unless that is
     /// unnecessary or ignored. Returns the time at which it is in flash.
     fn flush(&mut self, at: u64) -> (u64, CommandStatus) {
-        let mut ready = self.cores.take(at, self.costs.write);
+        let mut ready = self.cores.take(at, self.costs.flush_core);
         if self.protected || self.flush_ignored {
             return (ready, CommandStatus::Ok);
         }

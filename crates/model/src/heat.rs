@@ -3,11 +3,12 @@
 //!
 //! The temperature approaches its final value exponentially. This is exact for constant power, so
 //! an idle period of any length takes one step. Under load, the temperature is updated every 50 ms
-//! of virtual time. A throttle step limits the rate of host data until the drive cools below the
-//! step's lower threshold.
+//! of virtual time. A throttle step limits the rate of host data, of writes possibly more than of
+//! reads, until the drive cools below the step's lower threshold.
 
+use crate::link::Way;
 use crate::media::Traffic;
-use crate::spec::HeatSpec;
+use crate::spec::{HeatSpec, ThrottleSpec};
 
 const UPDATE_NS: u64 = 50_000_000;
 
@@ -15,7 +16,8 @@ const UPDATE_NS: u64 = 50_000_000;
 struct Throttle {
     above_c: f64,
     below_c: f64,
-    ns_per_kib: f64,
+    /// Time of written and of read data, by [`Way`].
+    ns_per_kib: [f64; 2],
 }
 
 /// Temperature of a drive.
@@ -43,7 +45,8 @@ impl Heat {
         let steps = spec.throttle.iter().map(|s| Throttle {
             above_c: *s.above_c,
             below_c: *s.below_c,
-            ns_per_kib: 1024.0 * 1e3 / s.limit_mb_s.max(1e-3),
+            ns_per_kib: [s.write_limit_mb_s(), *s.limit_mb_s]
+                .map(|mb_s| 1024.0 * 1e3 / mb_s.max(1e-3)),
         });
         let mut steps: Vec<Throttle> = steps.collect();
         steps.sort_by(|a, b| a.above_c.total_cmp(&b.above_c));
@@ -123,11 +126,18 @@ impl Heat {
 
     /// Schedules a host transfer that is ready at `at` and returns its start time.
     #[inline]
-    pub fn allow(&mut self, at: u64, bytes: u64) -> u64 {
+    pub fn allow(&mut self, way: Way, at: u64, bytes: u64) -> u64 {
         let Some(step) = self.active else { return at };
         let begin = at.max(self.free);
-        self.free = begin + (bytes as f64 / 1024.0 * self.steps[step].ns_per_kib) as u64;
+        self.free =
+            begin + (bytes as f64 / 1024.0 * self.steps[step].ns_per_kib[way as usize]) as u64;
         begin
+    }
+}
+
+impl ThrottleSpec {
+    fn write_limit_mb_s(&self) -> f64 {
+        if *self.write_mb_s > 0.0 { *self.write_mb_s } else { *self.limit_mb_s }
     }
 }
 
@@ -152,7 +162,7 @@ mod tests {
                 // Without power, the drive takes the temperature of the air.
                 (heat.idle_w, heat.ambient_c) = (0.0, celsius);
                 heat.update(heat.updated + 1_000_000_000_000_000, Traffic::default());
-                heat.active.map(|i| (1024.0 * 1e3 / heat.steps[i].ns_per_kib).round())
+                heat.active.map(|i| (1024.0 * 1e3 / heat.steps[i].ns_per_kib[0]).round())
             };
             let limits = [74.0, 76.0, 81.0, 71.0, 69.0, 64.0, 69.0].map(&mut limit);
             let expected = [0.0, 400.0, 100.0, 100.0, 400.0, 0.0, 0.0];

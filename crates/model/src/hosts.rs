@@ -13,6 +13,7 @@ macro_rules! host {
 /// Names and file contents.
 pub const HOSTS: &[(&str, &str)] = &[
     host!("cm4-linux"),
+    host!("cm4-turing-pi"),
     host!("desktop-linux"),
     host!("open-firmware-usb"),
     host!("pi4-usb"),

@@ -121,6 +121,7 @@ const RANGES: &[Range] = &[
     ("heat.throttle.above_c", -60.0, 200.0, "degrees C"),
     ("heat.throttle.below_c", -60.0, 200.0, "degrees C"),
     ("heat.throttle.limit_mb_s", SLOWEST_MB_S, FASTEST_MB_S, "MB/s"),
+    ("heat.throttle.write_mb_s", 0.0, FASTEST_MB_S, "MB/s"),
 ];
 
 /// Checks every number of a description. An error consists of key and message.

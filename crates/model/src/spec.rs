@@ -582,4 +582,7 @@ pub struct ThrottleSpec {
     pub below_c: Figure<f64>,
     /// Limit on host data, decimal MB/s.
     pub limit_mb_s: Figure<f64>,
+    /// Limit on written data, decimal MB/s; 0: that on all host data.
+    #[serde(default)]
+    pub write_mb_s: Figure<f64>,
 }

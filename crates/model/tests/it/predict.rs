@@ -8,7 +8,7 @@ use model::{Drive, DriveSpec, FigureOrigin};
 use workload::Op;
 use workload::OpKind::{Read, Write};
 
-use crate::common::{Bench, MB};
+use crate::common::{Bench, MB, is_addressable};
 
 const GIB: u64 = 1 << 30;
 
@@ -139,4 +139,95 @@ fn a_class_gives_what_a_description_does_not() {
         error.to_string(),
         "x.toml:2: class: no class 'pcie4-4ch'; did you mean 'pcie3-4ch'?"
     );
+}
+
+/// Rate of writes or reads in blocks of 1 MiB at depth 8 for some seconds, MB/s.
+fn sequential_mb_s(bench: &mut Bench, kind: workload::OpKind, seconds: u64) -> f64 {
+    let (mut at, mut bytes) = (0, 0);
+    bench.depth = 8;
+    let time = bench.run(
+        |_, elapsed| {
+            at = (at + (1 << 20)) % (8 * GIB);
+            (elapsed < seconds * 1_000_000_000).then_some(Op { kind, offset: at, bytes: 1 << 20 })
+        },
+        |op, _| bytes += u64::from(op.bytes),
+    );
+    bytes as f64 / time / MB
+}
+
+/// SanDisk's X600: full rate to 74 C; 250 MB/s read and 60 written from 75 C, 140 and 20 from 83 C
+/// (manualsdir.com/manuals/865417).
+#[test]
+fn a_hot_sata_drive_slows_in_bands() {
+    for (air, read, written) in [("60", 559.9, 559.9), ("73", 250.0, 60.0), ("82", 140.0, 20.0)] {
+        let pairs =
+            [("capacity", "1TB"), ("nand.dies", "16"), ("slc", "60GB"), ("temperature", air)];
+        let mut bench = of_class("sata-tlc", &pairs);
+        bench.idle(1.0);
+        assert_near(sequential_mb_s(&mut bench, Write, 40), written, 0.03);
+        assert_near(sequential_mb_s(&mut bench, Read, 10), read, 0.03);
+    }
+}
+
+/// TechPowerUp's 970 PRO without a heat sink: 1.5 GB/s from 80 C on
+/// (techpowerup.com/review/samsung-970-pro-ssd-512-gb/7.html).
+#[test]
+fn a_drive_of_eight_channels_slows_at_80_degrees() {
+    let pairs =
+        [("capacity", "512GB"), ("nand.dies", "32"), ("nand.bits", "2"), ("cooled", "false")];
+    let mut bench = of_class("pcie3-8ch", &[&pairs[..], &[("nand.program_us", "777")]].concat());
+    let cool = sequential_mb_s(&mut bench, Write, 20);
+    sequential_mb_s(&mut bench, Write, 300);
+    let hot = sequential_mb_s(&mut bench, Write, 20);
+    assert!(cool > 2300.0, "{cool}");
+    assert_near(hot, 1500.0, 0.25);
+}
+
+/// At room temperature and with a heat sink, no preset reaches its first step in a minute of writes.
+#[test]
+fn usual_runs_do_not_throttle() {
+    let mut count = 0;
+    for name in DriveSpec::presets().filter(|name| is_addressable(name)) {
+        let spec = DriveSpec::preset(name).expect("a preset");
+        let steps = spec.heat.throttle.iter().map(|step| *step.above_c);
+        let Some(first) = steps.reduce(f64::min) else { continue };
+        let mut bench = Bench::new(&spec);
+        sequential_mb_s(&mut bench, Write, 60);
+        let celsius = bench.drive.temperature(bench.now);
+        assert!(celsius < first - 5.0, "{name}: {celsius} C of {first}");
+        count += 1;
+    }
+    assert!(count >= 10, "{count} presets with steps");
+}
+
+/// A full 970 EVO Plus of 250 GB writes at 2.3 GB/s after a rest, into the fixed part of its cache, 4 of
+/// 13 GB by Samsung's table (digit.in/reviews/general/samsung-970-evo-plus-nvme-m-2-ssd-250-gb-review-177943.html).
+#[test]
+fn a_full_drive_regains_the_fixed_part_of_its_cache() {
+    let spec = DriveSpec::preset("samsung-970-evo-plus-250").expect("a preset");
+    let parts = [("slc.fixed", "4GB"), ("slc.dynamic", "9GB")];
+    let mut bench = Bench::new(&spec.with_overrides(&parts).expect("known"));
+    bench.fill();
+    let before = bench.sweep(Write, 0, GIB, 1 << 20, 1)[0] / MB;
+    bench.idle(600.0);
+    let rates = bench.sweep(Write, 8 * GIB, 11 * GIB, 1 << 20, 3);
+    assert!(before < 500.0, "{before}");
+    assert_near(rates[1] / MB, 2300.0, 0.1);
+}
+
+/// CDRLabs' C300: 20 MB/s after random writes, 140 once discarded: a seventh. A smaller drive with as
+/// much spare flash.
+#[test]
+fn a_used_drive_of_a_simple_controller_writes_at_a_fraction_of_its_rate() {
+    let spec = DriveSpec::preset("crucial-c300-256").expect("a preset");
+    let mut bench = Bench::new(&spec.with_overrides(&[("capacity", "16GB")]).expect("known"));
+    let bytes = bench.drive.bytes();
+    let part = bytes / (64 << 10) * (64 << 10);
+    bench.depth = 1;
+    let fresh = bench.sweep(Write, 0, part, 64 << 10, 1)[0];
+    bench.depth = 32;
+    bench.random(Write, 4096, bytes, 0, 600.0);
+    bench.depth = 1;
+    let used = bench.sweep(Write, 0, part / 8, 64 << 10, 1)[0];
+    assert!((5.0..10.0).contains(&(fresh / used)), "{} MB/s, then {}", fresh / MB, used / MB);
 }
