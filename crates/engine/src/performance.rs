@@ -45,8 +45,8 @@ impl Results<'_> {
         if let [job] = &mut jobs[..] {
             // The counts of the drive are those of the only job.
             for (kind, divided) in job.seen.kinds.iter_mut().zip(&whole.kinds) {
-                let split = divided.as_ref().and_then(|stats| stats.split);
-                kind.iter_mut().for_each(|stats| stats.split = split);
+                let split = divided.as_ref().and_then(|stats| stats.split.as_ref());
+                kind.iter_mut().for_each(|stats| stats.split = split.cloned());
             }
         }
         Performance { jobs, whole }

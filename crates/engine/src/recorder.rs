@@ -269,7 +269,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn count_split(&mut self, kind: OpKind, service_ns: u64, parts: &TimeSplit) {
         let split = self.kinds[kind as usize].stats.split.get_or_insert_default();
-        split.add(&parts.of_one(service_ns));
+        split.add_one(&parts.of_one(service_ns));
     }
 
     /// Counts the parts of a service time, beside the time itself.

@@ -8,12 +8,12 @@
 //! the thread's processor time are parts of the operation's time; with more, they overlap those
 //! of the drive, and remain unexplained here.
 
-use rig::{Measurement, SplitPart, TimeSplit};
+use rig::{DividedTime, Measurement, SplitPart, TimeSplit};
 use workload::{OpKind, Pacing, Workload};
 
 use crate::device::Requests;
 use crate::sampler::Observations;
-use crate::traced::Traced;
+use crate::traced::{ClassSums, Traced};
 
 /// Tolerated difference between the drive's count and the workload's: a share, and a number of
 /// requests at the ends of the measurement.
@@ -46,16 +46,19 @@ pub(crate) fn divide(workload: &Workload, observations: &Observations, whole: &m
         let Some(stats) = &mut whole.kinds[kind as usize] else { continue };
         let total = TimeSplit::new(stats.ops, stats.service.sum() as u64);
         let traced = observations.traced.as_ref();
-        let in_trace = traced.and_then(|traced| in_block_layer(total, kind, traced));
-        stats.split = match (in_trace, traced) {
-            (Some(split), Some(traced)) if is_only_kind => {
-                Some(until_seen(split, traced, if is_single { waiting_ns } else { 0 }))
+        let in_trace =
+            traced.and_then(|traced| Some((in_block_layer(total, kind, traced)?, traced)));
+        stats.split = match in_trace {
+            Some((split, traced)) => {
+                let waiting_ns = if is_single { waiting_ns } else { 0 };
+                let whole =
+                    if is_only_kind { until_seen(split, traced, waiting_ns) } else { split };
+                Some(by_length(whole, &traced.classes[kind as usize]))
             }
-            (Some(split), _) => Some(split),
-            (None, _) if is_single => {
-                in_drive(total, requests).map(|split| on_host(split, cpu_ns, waiting_ns))
+            None if is_single => {
+                in_drive(total, requests).map(|split| on_host(split, cpu_ns, waiting_ns).into())
             }
-            (None, _) => in_drive(total, requests),
+            None => in_drive(total, requests).map(DividedTime::from),
         };
     }
 }
@@ -83,6 +86,21 @@ fn in_block_layer(total: TimeSplit, kind: OpKind, traced: &Traced) -> Option<Tim
         .with(SplitPart::Drive, sum_ns(requests.device_ns));
     let parts_ns = SplitPart::ALL.into_iter().map(|part| split.part_ns(part)).sum::<u64>();
     (parts_ns as f64 <= EXCESS_MAX * total.total_ns as f64).then_some(split)
+}
+
+/// Adds the parts of the requests that took about as long, up to their completion: when it was seen
+/// is known of a thread only.
+fn by_length(whole: TimeSplit, classes: &[ClassSums]) -> DividedTime {
+    let mut divided = DividedTime::from(whole);
+    for sums in classes {
+        let total_ns = sums.held_ns + sums.queue_ns + sums.device_ns;
+        let split = TimeSplit::new(sums.completed, total_ns)
+            .with(SplitPart::Held, sums.held_ns)
+            .with(SplitPart::Queue, sums.queue_ns)
+            .with(SplitPart::Drive, sums.device_ns);
+        divided.add_class(sums.class, &split);
+    }
+    divided
 }
 
 /// Adds the time from completion until it is seen, of which a thread waited this long for a
@@ -156,7 +174,7 @@ mod tests {
         let workload =
             Workload { depth, ..Workload::new("w", Pattern::Uniform, mix, 4096, region) };
         divide(&workload, &observations, &mut whole);
-        let split = whole.kind(OpKind::Read)?.split?;
+        let split = whole.kind(OpKind::Read)?.split.as_ref()?.whole;
         let parts = [SplitPart::Drive, SplitPart::Waiting, SplitPart::Host];
         let parts = parts.map(|part| split.part_ns(part) / 1_000_000);
         assert_eq!(split.total_ns, 1000 * 100_000);
@@ -212,6 +230,28 @@ mod tests {
         assert_eq!(split.unexplained_ns() / 1_000_000, 12);
         let traced = Traced { seen_ns: 5_000_000_000, ..traced() };
         assert_eq!(until_seen(split, &traced, 0), split, "no means of operations");
+    }
+
+    #[test]
+    fn requests_that_took_about_as_long_are_divided_too() {
+        let slow = ClassSums {
+            class: DividedTime::class(12_000_000),
+            completed: 1,
+            held_ns: 1_000_000,
+            queue_ns: 9_000_000,
+            device_ns: 2_000_000,
+        };
+        let usual = ClassSums {
+            class: DividedTime::class(68_000),
+            completed: 999,
+            device_ns: 999 * 68_000,
+            ..ClassSums::default()
+        };
+        let whole = TimeSplit::new(OPS, 100_000_000);
+        let slowest = by_length(whole, &[usual, slow]).slowest().expect("an outlier");
+        let parts = [SplitPart::Held, SplitPart::Queue, SplitPart::Drive];
+        assert_eq!(parts.map(|part| slowest.part_ns(part) / 1_000_000), [1, 9, 2]);
+        assert_eq!((slowest.ops, slowest.unexplained_ns()), (1, 0));
     }
 
     #[test]

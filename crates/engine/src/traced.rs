@@ -34,6 +34,32 @@ impl RequestSums {
     }
 }
 
+/// Sums over the completed requests that took about as long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClassSums {
+    pub class: usize,
+    pub completed: u64,
+    /// As in [`RequestSums`].
+    pub held_ns: u64,
+    pub queue_ns: u64,
+    pub device_ns: u64,
+}
+
+impl ClassSums {
+    /// Sums since an earlier reading.
+    fn since(self, before: &[ClassSums]) -> ClassSums {
+        let earlier = before.iter().find(|earlier| earlier.class == self.class);
+        let earlier = earlier.copied().unwrap_or_default();
+        ClassSums {
+            class: self.class,
+            completed: self.completed - earlier.completed,
+            held_ns: self.held_ns - earlier.held_ns,
+            queue_ns: self.queue_ns - earlier.queue_ns,
+            device_ns: self.device_ns - earlier.device_ns,
+        }
+    }
+}
+
 /// The requests of another process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OtherProcess {
@@ -48,6 +74,8 @@ pub(crate) struct OtherProcess {
 pub(crate) struct Traced {
     /// Reads and writes of this process.
     pub data: [RequestSums; 2],
+    /// The completed ones among them by [`rig::DividedTime::class`] of the sum of their times.
+    pub classes: [Vec<ClassSums>; 2],
     /// Completions that a thread has seen, and their times from the drive's completion until then.
     pub seen: u64,
     pub seen_ns: u64,
@@ -73,6 +101,11 @@ impl Traced {
         });
         Traced {
             data: [0, 1].map(|side| self.data[side].since(before.data[side])),
+            classes: [0, 1].map(|side| {
+                let classes = self.classes[side].iter();
+                let classes = classes.map(|sums| sums.since(&before.classes[side]));
+                classes.filter(|sums| sums.completed > 0).collect()
+            }),
             seen: self.seen - before.seen,
             seen_ns: self.seen_ns - before.seen_ns,
             metadata: [0, 1].map(|side| self.metadata[side].since(before.metadata[side])),

@@ -4,7 +4,7 @@
 use record::{
     LatencyProfile, Metric, MetricInfo, MetricKey, Safety, Series, Statistic, TargetKind, Unit,
 };
-use rig::{KindStats, Measurement, TimeSplit};
+use rig::{DividedTime, KindStats, Measurement};
 use workload::{OpKind, Workload};
 
 use rules::Digest;
@@ -33,13 +33,13 @@ macro_rules! declared {
                 concat!($prefix, "{read,write,flush}.{service,response}.{p50,p90,p99,p99.9,max}"),
                 "the same for one kind of operation: in a mix, and for flushes between writes",
             ),
-            TimeSplit::info(concat!(
+            DividedTime::info(concat!(
                 $prefix,
-                "time-{total,drive,link,held,queue,completion,waiting,host,unexplained}"
+                "{time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}"
             )),
-            TimeSplit::info(concat!(
+            DividedTime::info(concat!(
                 $prefix,
-                "{read,write}.time-{total,drive,link,held,queue,completion,waiting,host,unexplained}"
+                "{read,write}.{time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}"
             )),
             MetricInfo::number(
                 concat!($prefix, "effective_depth"),

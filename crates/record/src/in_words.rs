@@ -221,6 +221,13 @@ fn statistic(statistic: Statistic) -> String {
         Statistic::TimeWaiting => "time waiting for a processor".into(),
         Statistic::TimeHost => "processor time of this host".into(),
         Statistic::TimeUnexplained => "time not explained".into(),
+        Statistic::SlowTotal => "time of the slowest".into(),
+        Statistic::SlowHeld => "time of the slowest before the block layer".into(),
+        Statistic::SlowQueue => "time of the slowest in the block layer".into(),
+        Statistic::SlowDrive => "time of the slowest in the drive".into(),
+        Statistic::SlowLink => "time of the slowest on the link".into(),
+        Statistic::SlowHost => "processor time of this host for the slowest".into(),
+        Statistic::SlowUnexplained => "time of the slowest not explained".into(),
         _ => statistic.name().replace(['-', '_'], " "),
     }
 }

@@ -54,7 +54,7 @@ pub use plan::{Plan, PlanRange, PlanStep, Safety};
 pub use run::{Ending, KILLED, LatencyProfile, Run, SCHEMA, State};
 pub use series::{Column, Series};
 pub use side::{free_side_name, is_in_operations, side_name};
-pub use split::{SPLIT_PARTS, split_in_words, split_parts};
+pub use split::{SLOW_PARTS, SPLIT_PARTS, split_in_words, split_parts};
 pub use statistic::Statistic;
 pub use target::{
     DeclaredSizes, Detail, DriveIdentity, FileSystem, Health, Link, Target, TargetKind,

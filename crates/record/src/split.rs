@@ -4,7 +4,8 @@ use workload::units::latency;
 
 use crate::statistic::Statistic;
 
-/// The parts with their names, in the order of the screen, after [`Statistic::TimeTotal`].
+/// The parts with their names, in the order of the screen, after [`Statistic::TimeTotal`] of all
+/// operations.
 pub const SPLIT_PARTS: [(Statistic, &str); 8] = [
     (Statistic::TimeDrive, "drive"),
     (Statistic::TimeLink, "link"),
@@ -16,15 +17,27 @@ pub const SPLIT_PARTS: [(Statistic, &str); 8] = [
     (Statistic::TimeUnexplained, "not explained"),
 ];
 
+/// The same after [`Statistic::SlowTotal`] of the slowest operations.
+pub const SLOW_PARTS: [(Statistic, &str); 6] = [
+    (Statistic::SlowDrive, "drive"),
+    (Statistic::SlowLink, "link"),
+    (Statistic::SlowHeld, "before the block layer"),
+    (Statistic::SlowQueue, "block layer"),
+    (Statistic::SlowHost, "this host"),
+    (Statistic::SlowUnexplained, "not explained"),
+];
+
 /// Smallest share of a part that is shown.
 const SHARE_MIN: f64 = 0.005;
 
-/// Name and nanoseconds of each part that is large enough to be shown, from the mean of each.
+/// Name and nanoseconds of each of these parts that is large enough to be shown, from the mean of
+/// each.
 pub fn split_parts(
+    parts: &[(Statistic, &'static str)],
     total_ns: f64,
     mean_ns: impl Fn(Statistic) -> Option<f64>,
 ) -> Vec<(&'static str, f64)> {
-    let parts = SPLIT_PARTS.iter().filter_map(|(statistic, name)| {
+    let parts = parts.iter().filter_map(|(statistic, name)| {
         Some((*name, mean_ns(*statistic).filter(|ns| *ns >= SHARE_MIN * total_ns)?))
     });
     parts.collect()

@@ -87,6 +87,22 @@ statistics! {
     /// In none of the parts.
     TimeUnexplained = "time-unexplained",
 
+    // The same of the slowest operations.
+    /// Their time that is split into parts.
+    SlowTotal = "slow-total",
+    /// From the call until the block layer has the request.
+    SlowHeld = "slow-held",
+    /// In the block layer, until the request is issued to the drive.
+    SlowQueue = "slow-queue",
+    /// In the drive.
+    SlowDrive = "slow-drive",
+    /// Added by the link.
+    SlowLink = "slow-link",
+    /// Processor time of this host.
+    SlowHost = "slow-host",
+    /// In none of the parts.
+    SlowUnexplained = "slow-unexplained",
+
     // Comparisons and references.
     /// Ratio to the reference.
     Ratio = "ratio",

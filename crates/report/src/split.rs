@@ -1,17 +1,18 @@
 //! Where the time of operations goes, in a line: `of 107 us: drive 69, this host 34, not explained 4`.
 
-use record::{Metric, MetricKey, Run, SPLIT_PARTS, Statistic, TargetKind};
+use record::{Metric, MetricKey, Run, SLOW_PARTS, SPLIT_PARTS, Statistic, TargetKind};
 
 use crate::names::{label, row_of};
 
 /// Share of the drive from which a split tells a reader of one page nothing.
 const OF_DRIVE_MIN: f64 = 0.9;
 
-/// The mean time of the operations of a workload, with its parts.
+/// The mean time of the operations of a workload, or of the slowest of them, with its parts.
 #[derive(Debug, PartialEq)]
 pub(crate) struct SplitTime {
     /// The metric whose time it is.
     pub(crate) key: MetricKey,
+    is_of_slowest: bool,
     pub(crate) total_ns: f64,
     /// Name and nanoseconds of each part that is large enough to be shown.
     pub(crate) parts: Vec<(&'static str, f64)>,
@@ -19,17 +20,16 @@ pub(crate) struct SplitTime {
 
 /// Whether a metric is part of a split, and not shown on its own.
 pub(crate) fn is_of_split(metric: &Metric) -> bool {
+    let parts = SPLIT_PARTS.iter().chain(&SLOW_PARTS).map(|(part, _)| *part);
+    let mut statistics = parts.chain([Statistic::TimeTotal, Statistic::SlowTotal]);
     let statistic = MetricKey::statistic_of(&metric.name);
-    statistic == Some(Statistic::TimeTotal)
-        || SPLIT_PARTS.iter().any(|(part, _)| statistic == Some(*part))
+    statistics.any(|part| statistic == Some(part))
 }
 
 impl SplitTime {
     /// The splits of a run, in the order of its metrics.
     pub(crate) fn from_run(run: &Run) -> Vec<SplitTime> {
-        let is_total =
-            |metric: &&Metric| MetricKey::statistic_of(&metric.name) == Some(Statistic::TimeTotal);
-        run.metrics.iter().filter(is_total).filter_map(|total| SplitTime::new(run, total)).collect()
+        run.metrics.iter().filter_map(|total| SplitTime::new(run, total)).collect()
     }
 
     /// What the kernel's trace would add to the splits of a run on a real drive, if it was not
@@ -43,19 +43,29 @@ impl SplitTime {
         )
     }
 
+    /// The split of this total; `None` for any other metric.
     fn new(run: &Run, total: &Metric) -> Option<SplitTime> {
+        let statistic = MetricKey::statistic_of(&total.name)?;
+        let is_of_slowest = statistic == Statistic::SlowTotal;
+        let names: &[(Statistic, &str)] = match statistic {
+            Statistic::TimeTotal => &SPLIT_PARTS,
+            Statistic::SlowTotal => &SLOW_PARTS,
+            _ => return None,
+        };
         let total_ns = total.value.filter(|ns| *ns > 0.0)?;
         let key = total.key().without_statistic();
-        let parts = record::split_parts(total_ns, |statistic| {
+        let parts = record::split_parts(names, total_ns, |statistic| {
             run.metric(&key.clone().with(statistic).to_string())?.value
         });
-        Some(SplitTime { parts, total_ns, key })
+        Some(SplitTime { key, is_of_slowest, total_ns, parts })
     }
 
-    /// Whether it is a cell of random operations, one at a time.
+    /// Whether it is that of all random operations of a cell, one at a time.
     pub(crate) fn is_single_random(&self) -> bool {
         let cell = self.key.as_cell().filter(|cell| cell.words.is_empty());
-        cell.is_some_and(|cell| cell.depth == 1 && cell.order == record::Order::Random)
+        let is_single =
+            cell.is_some_and(|cell| cell.depth == 1 && cell.order == record::Order::Random);
+        is_single && !self.is_of_slowest
     }
 
     /// Whether the drive and its link have nearly all of it.
@@ -64,12 +74,15 @@ impl SplitTime {
         of_drive.map(|(_, ns)| ns).sum::<f64>() >= OF_DRIVE_MIN * self.total_ns
     }
 
-    /// `rand 4 KiB q1 read: of 107 us: drive 69, this host 34, not explained 4`.
+    /// `rand 4 KiB q1 read: of 107 us: drive 69, this host 34, not explained 4`; of the slowest,
+    /// `rand 4 KiB q1 read: slowest: of 12.4 ms: drive 12.0, block layer 0.4`.
     pub(crate) fn in_words(&self) -> String {
         let direction = self.key.direction().map(|op| op.name());
         let cell = self.key.as_cell().map(|cell| label(&row_of(cell), None));
-        let name: Vec<&str> = cell.as_deref().into_iter().chain(direction).collect();
-        let name = if name.is_empty() { String::new() } else { name.join(" ") + ": " };
+        let operations = cell.as_deref().into_iter().chain(direction).collect::<Vec<_>>().join(" ");
+        let slowest = self.is_of_slowest.then(|| "slowest".to_string());
+        let name = std::iter::once(operations).filter(|name| !name.is_empty()).chain(slowest);
+        let name = name.map(|part| part + ": ").collect::<String>();
         format!("{name}{}", record::split_in_words(self.total_ns, &self.parts))
     }
 }
@@ -101,14 +114,22 @@ mod tests {
             ("time-total", 2_000_000.0),
             ("time-drive", 1_950_000.0),
             ("time-unexplained", 50_000.0),
+            ("slow-total", 20_000_000.0),
+            ("slow-queue", 19_000_000.0),
+            ("slow-drive", 1_000_000.0),
+            ("slow-unexplained", 0.0),
             ("read.time-total", 999.0),
             ("read.time-drive", 999.0),
+            ("rand-read-4KiB-q1.slow-total", 1_000.0),
+            ("rand-read-4KiB-q1.slow-drive", 1_000.0),
         ]);
         let lines: Vec<_> = SplitTime::from_run(&run).iter().map(SplitTime::in_words).collect();
         let expected = [
             "rand 4 KiB q1 read: of 107 us: drive 69, waiting for a processor 4, not explained 33",
             "of 2.00 ms: drive 1.95, not explained 0.05",
+            "slowest: of 20.0 ms: drive 1.0, block layer 19.0",
             "read: of 999 ns: drive 999",
+            "rand 4 KiB q1 read: slowest: of 1.00 us: drive 1.00",
         ];
         assert_eq!(lines, expected);
         assert!(run.metrics.iter().all(is_of_split));

@@ -41,7 +41,7 @@ pub use measurement::{
 };
 pub use rates::{DirectionRates, DurableRates, Rates};
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
-pub use split::{SplitPart, TimeSplit};
+pub use split::{DividedTime, SplitPart, TimeSplit};
 pub use stall::STALL_NS_MIN;
 
 use std::fmt;

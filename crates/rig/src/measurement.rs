@@ -3,7 +3,7 @@
 use record::{Finding, Histogram, IoErrors, LatencyKind, Series, Statistic};
 use workload::OpKind;
 
-use crate::{BackendKind, TimeSplit};
+use crate::{BackendKind, DividedTime};
 
 /// Counts and latencies of one op kind.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +21,7 @@ pub struct KindStats {
     /// ([`crate::Issue::times_submission`]).
     pub submission: Option<SubmissionTimes>,
     /// Where the service time went, if that is known.
-    pub split: Option<TimeSplit>,
+    pub split: Option<DividedTime>,
 }
 
 /// The parts of the service time, nanoseconds.

@@ -36,7 +36,7 @@ impl SplitPart {
         SplitPart::Host,
     ];
 
-    /// The last word of its metrics.
+    /// The last word of its metric of all operations.
     pub fn statistic(self) -> Statistic {
         match self {
             SplitPart::Held => Statistic::TimeHeld,
@@ -46,6 +46,19 @@ impl SplitPart {
             SplitPart::Completion => Statistic::TimeCompletion,
             SplitPart::Waiting => Statistic::TimeWaiting,
             SplitPart::Host => Statistic::TimeHost,
+        }
+    }
+
+    /// The last word of its metric of the slowest operations; `None` for what is only known of a
+    /// thread, not of an operation.
+    fn statistic_of_slowest(self) -> Option<Statistic> {
+        match self {
+            SplitPart::Held => Some(Statistic::SlowHeld),
+            SplitPart::Queue => Some(Statistic::SlowQueue),
+            SplitPart::Drive => Some(Statistic::SlowDrive),
+            SplitPart::Link => Some(Statistic::SlowLink),
+            SplitPart::Host => Some(Statistic::SlowHost),
+            SplitPart::Completion | SplitPart::Waiting => None,
         }
     }
 }
@@ -108,10 +121,22 @@ impl TimeSplit {
         if self.ops == 0 {
             return Vec::new();
         }
+        let ends = [Statistic::TimeTotal, Statistic::TimeUnexplained];
+        self.means(key, ends, |part| Some(part.statistic()))
+    }
+
+    /// Means per operation under these words: of the whole and of what is not explained, and of
+    /// the parts with any time between them.
+    fn means(
+        &self,
+        key: &MetricKey,
+        [whole, rest]: [Statistic; 2],
+        word: impl Fn(SplitPart) -> Option<Statistic>,
+    ) -> Vec<Metric> {
         let parts = SplitPart::ALL.into_iter().filter(|part| self.part_ns(*part) > 0);
-        let parts = parts.map(|part| (part.statistic(), self.part_ns(part)));
-        let whole = std::iter::once((Statistic::TimeTotal, self.total_ns));
-        let rest = std::iter::once((Statistic::TimeUnexplained, self.unexplained_ns()));
+        let parts = parts.filter_map(|part| Some((word(part)?, self.part_ns(part))));
+        let whole = std::iter::once((whole, self.total_ns));
+        let rest = std::iter::once((rest, self.unexplained_ns()));
         let means = whole.chain(parts).chain(rest).map(|(statistic, ns)| {
             let key = key.clone().with(statistic);
             Metric::single(key, Unit::Nanoseconds, ns as f64 / self.ops as f64)
@@ -125,7 +150,97 @@ impl TimeSplit {
         let mean_ns =
             |statistic| means.iter().find(|m| m.key().statistic == Some(statistic))?.value;
         let total_ns = mean_ns(Statistic::TimeTotal)?;
-        Some(record::split_in_words(total_ns, &record::split_parts(total_ns, mean_ns)))
+        Some(record::split_in_words(
+            total_ns,
+            &record::split_parts(&record::SPLIT_PARTS, total_ns, mean_ns),
+        ))
+    }
+}
+
+/// Classes of times for each factor of two, a power of two.
+const CLASSES_PER_OCTAVE: u64 = 4;
+
+/// Largest share of the operations that are the slowest.
+const SLOW_SHARE_MAX: f64 = 0.01;
+
+/// How much longer than all operations the slowest must take, as a factor.
+const SLOWER_MIN: f64 = 2.0;
+
+/// Where the time of some operations goes: of all of them, and of those that take about as long.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DividedTime {
+    /// All operations.
+    pub whole: TimeSplit,
+    /// By [`DividedTime::class`]. Each has its own sums; together they need not be the whole.
+    classes: Vec<TimeSplit>,
+}
+
+impl From<TimeSplit> for DividedTime {
+    fn from(whole: TimeSplit) -> DividedTime {
+        DividedTime { whole, classes: Vec::new() }
+    }
+}
+
+impl DividedTime {
+    /// The number of classes: every time has one below.
+    pub const CLASSES: usize = 64 * CLASSES_PER_OCTAVE as usize;
+
+    /// The class of a time in nanoseconds: four for each factor of two, from 4 ns.
+    #[inline]
+    pub fn class(ns: u64) -> usize {
+        let ns = ns.max(CLASSES_PER_OCTAVE);
+        let octave = u64::from(ns.ilog2());
+        let quarter = (ns >> (octave - u64::from(CLASSES_PER_OCTAVE.ilog2()))) % CLASSES_PER_OCTAVE;
+        (octave * CLASSES_PER_OCTAVE + quarter) as usize
+    }
+
+    /// Adds an operation.
+    #[inline]
+    pub fn add_one(&mut self, split: &TimeSplit) {
+        self.whole.add(split);
+        self.add_class(DividedTime::class(split.total_ns), split);
+    }
+
+    /// Adds operations that take about as long, which the whole has already.
+    #[inline]
+    pub fn add_class(&mut self, class: usize, split: &TimeSplit) {
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, TimeSplit::default());
+        }
+        self.classes[class].add(split);
+    }
+
+    /// Adds the operations of another.
+    pub fn add(&mut self, other: &DividedTime) {
+        self.whole.add(&other.whole);
+        for (class, split) in other.classes.iter().enumerate().filter(|(_, split)| split.ops > 0) {
+            self.add_class(class, split);
+        }
+    }
+
+    /// The slowest operations, at most one in a hundred, if they take much longer than the others.
+    pub fn slowest(&self) -> Option<TimeSplit> {
+        let mut all = TimeSplit::default();
+        self.classes.iter().for_each(|split| all.add(split));
+        let mut slowest = TimeSplit::default();
+        for split in self.classes.iter().rev() {
+            if (slowest.ops + split.ops) as f64 > SLOW_SHARE_MAX * all.ops as f64 {
+                break;
+            }
+            slowest.add(split);
+        }
+        let mean_ns = |split: &TimeSplit| split.total_ns as f64 / split.ops.max(1) as f64;
+        (mean_ns(&slowest) > SLOWER_MIN * mean_ns(&all)).then_some(slowest)
+    }
+
+    /// Means per operation: of all, and of the slowest.
+    pub fn metrics(&self, key: &MetricKey) -> Vec<Metric> {
+        let mut metrics = self.whole.metrics(key);
+        if let Some(slowest) = self.slowest() {
+            let ends = [Statistic::SlowTotal, Statistic::SlowUnexplained];
+            metrics.extend(slowest.means(key, ends, SplitPart::statistic_of_slowest));
+        }
+        metrics
     }
 
     /// The declaration of these metrics under the name of a family of metrics.
@@ -134,8 +249,9 @@ impl TimeSplit {
             name,
             "where the mean service time (time-total) goes: in the drive and its queue, on a virtual \
              link, before the block layer, in its queue, from completion until seen, waiting for a \
-             processor, processor time of this host, and in none of these; omitted if the kernel's \
-             counts of the drive differ from those of the workload",
+             processor, processor time of this host, and in none of these; slow-: the same of the slowest \
+             operations, at most 1%, until their completion, if they take more than twice as long \
+             as all; omitted if the kernel's counts of the drive differ from those of the workload",
         )
     }
 }
@@ -163,6 +279,40 @@ mod tests {
         let words = "of 100 ns: drive 70, waiting for a processor 8, not explained 22";
         assert_eq!(split.in_words().as_deref(), Some(words));
         assert_eq!(TimeSplit::default().in_words(), None);
+    }
+
+    #[test]
+    fn the_slowest_are_one_in_a_hundred_that_take_much_longer() {
+        let split_of = |ops, slow_ns| {
+            let mut times = DividedTime::default();
+            (0..ops).for_each(|_| {
+                times.add_one(&TimeSplit::new(1, 100_000).with(SplitPart::Drive, 70_000));
+            });
+            for _ in 0..8 {
+                let slow = TimeSplit::new(1, slow_ns).with(SplitPart::Queue, slow_ns - 70_000);
+                times.add_one(&slow.with(SplitPart::Drive, 60_000));
+            }
+            times.slowest()
+        };
+        let slowest = split_of(1000, 12_000_000).expect("outliers");
+        assert_eq!((slowest.ops, slowest.total_ns), (8, 96_000_000));
+        assert_eq!(slowest.part_ns(SplitPart::Queue), 8 * 11_930_000);
+        assert_eq!(slowest.unexplained_ns(), 8 * 10_000);
+        assert_eq!(split_of(700, 12_000_000), None, "more than one in a hundred");
+        assert_eq!(split_of(1000, 200_000), None, "hardly longer");
+        assert_eq!(DividedTime::default().slowest(), None);
+    }
+
+    #[test]
+    fn every_time_has_a_class_and_longer_ones_no_lower_one() {
+        let times =
+            (0..64).flat_map(|bit| [0, 1, 2, 3].map(|part| (1u64 << bit) + (part << bit) / 4));
+        let mut times: Vec<u64> = times.collect();
+        times.sort_unstable();
+        let classes: Vec<usize> = times.iter().map(|ns| DividedTime::class(*ns)).collect();
+        assert!(classes.is_sorted());
+        assert_eq!(DividedTime::class(u64::MAX), DividedTime::CLASSES - 1);
+        assert_eq!([4, 5, 7, 8, 9, 10].map(DividedTime::class), [8, 9, 11, 12, 12, 13]);
     }
 
     #[test]

@@ -98,7 +98,7 @@ impl Digest {
                 busiest.max(m.cpu_ns as f64 / threads_ns as f64)
             },
             waiting_s: waiting_ns(m) as f64 / 1e9,
-            splits: kinds.map(|k| k.and_then(|k| k.split)),
+            splits: kinds.map(|k| k.and_then(|k| Some(k.split.as_ref()?.whole))),
             findings: m.findings.clone(),
             block_bytes: workload.blocks.max(),
             flushes: m.kind(OpKind::Flush).map_or(0, |k| k.ops),

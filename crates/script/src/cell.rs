@@ -2,7 +2,7 @@
 
 use analysis::{Amount, LatencyReplicates};
 use record::{CellKey, Evidence, LatencyProfile, Metric, MetricKey, Order, Statistic, Unit};
-use rig::{Measurement, TimeSplit};
+use rig::{DividedTime, Measurement};
 use workload::units::{amount, throughput};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
@@ -31,7 +31,7 @@ struct Part {
     /// Bytes or operations, and seconds, of each replicate.
     rounds: Vec<Amount>,
     latencies: LatencyReplicates,
-    split: TimeSplit,
+    split: DividedTime,
 }
 
 impl Cell {
@@ -90,7 +90,7 @@ impl Cell {
             unit,
             rounds: Vec::new(),
             latencies: LatencyReplicates::default(),
-            split: TimeSplit::default(),
+            split: DividedTime::default(),
         });
         Cell { parts: parts.collect(), workload }
     }

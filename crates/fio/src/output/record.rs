@@ -4,7 +4,7 @@ use record::{
     LatencyKind, LatencyProfile, Metric, MetricInfo, MetricKey, Order, Statistic, Unit,
     free_side_name, is_in_operations, side_name,
 };
-use rig::TimeSplit;
+use rig::DividedTime;
 use workload::OpKind;
 
 use super::shown;
@@ -45,13 +45,13 @@ pub static METRICS: [MetricInfo; 12] = [
         "{seq,rand,mixed}-{read,write}-{job}-{size}-q{depth}.{p50,p99,p99.9,max}",
         "the same with several clones: service times",
     ),
-    TimeSplit::info(
+    DividedTime::info(
         "{seq,rand,mixed}-{read,write}-{size}-q{depth}.\
-         time-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+         {time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
     ),
-    TimeSplit::info(
+    DividedTime::info(
         "{seq,rand,mixed}-{read,write}-{job}-{size}-q{depth}.\
-         time-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+         {time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
     ),
 ];
 

@@ -4,7 +4,6 @@
 use std::fmt::Write;
 
 use record::{Finding, FindingKind, Histogram, IoErrors, Level};
-use rig::TimeSplit;
 use workload::units;
 
 use super::latency::thin;
@@ -37,7 +36,7 @@ fn figures(text: &mut String, shown: &Shown<'_>) {
     let _ =
         writeln!(text, "  effective depth: {depth:.1} in flight on average, {depth_max} requested");
     for side in shown.reported() {
-        if let Some(time) = side.stats.split.as_ref().and_then(TimeSplit::in_words) {
+        if let Some(time) = side.stats.split.as_ref().and_then(|split| split.whole.in_words()) {
             let _ = writeln!(text, "  {:<15}: {time}", side.name());
         }
         if job.reporting.gtod_reduce {

@@ -14,7 +14,7 @@ mod savings;
 mod working_sets;
 
 use record::{Finding, FindingKind, Level, Safety, Unit};
-use rig::{RigError, TimeSplit};
+use rig::{DividedTime, RigError};
 use workload::OpKind::Read;
 
 use rules::Contents;
@@ -68,9 +68,9 @@ const CELLS: [MetricInfo; 6] = [
         "{seq,rand}-read-{size}-q{8,32}.{p50,p99,p99.9,max}",
         "latencies of these reads",
     ),
-    TimeSplit::info(
+    DividedTime::info(
         "{seq,rand}-read-{size}-q{8,32}.\
-         time-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+         {time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
     ),
 ];
 

@@ -9,7 +9,7 @@ mod answer;
 mod loss;
 
 use record::{Finding, FindingKind, Level, Safety};
-use rig::TimeSplit;
+use rig::DividedTime;
 use workload::OpKind::{Read, Write};
 use workload::units::{binary, span};
 
@@ -116,9 +116,9 @@ const GRID: [MetricInfo; 10] = [
         "{seq,rand,mixed}-{read,write,read-just-written,read-scattered}-{size}-q{depth}.{p50,p99,p99.9,max}",
         "latencies of these",
     ),
-    TimeSplit::info(
+    DividedTime::info(
         "{seq,rand,mixed}-{read,write,read-just-written,read-scattered}-{size}-q{depth}.\
-         time-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+         {time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
     ),
     MetricInfo::ns(
         AFTER_REST,

@@ -201,11 +201,20 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_round_without_a_completion_is_no_rate_of_zero() {
+    fn cell_of_depth(depth: u32) -> Cell {
         let region = Region::first(1 << 20);
         let workload = Workload::new("snia", Pattern::Uniform, Mix::READ, 4096, region);
-        let cell = Cell::from_workload(workload, CellMetric::Iops);
+        Cell::from_workload(Workload { depth, ..workload }, CellMetric::Iops)
+    }
+
+    #[test]
+    fn only_more_than_eight_in_flight_are_submitted_in_batches() {
+        assert_eq!([1, 8, 9].map(|depth| cell_of_depth(depth).workload.batch), [1, 1, BATCH]);
+    }
+
+    #[test]
+    fn a_round_without_a_completion_is_no_rate_of_zero() {
+        let cell = cell_of_depth(1);
         let mean = |rounds: &[Option<f64>]| cell.mean(cell.key(), rounds);
         let found = mean(&[None, Some(2.0), Some(4.0)]).expect("two values");
         assert_eq!((found.value, found.n, found.samples), (Some(3.0), 2, vec![2.0, 4.0]));

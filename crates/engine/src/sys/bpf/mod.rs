@@ -17,9 +17,11 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-use crate::traced::{OtherProcess, RequestSums, Traced};
+use rig::DividedTime;
+
+use crate::traced::{ClassSums, OtherProcess, RequestSums, Traced};
 use btf::{Tracepoint, Types};
-use programs::{Followed, Maps, Offsets, sums, thread};
+use programs::{Followed, Maps, Offsets, class, sums, thread};
 
 /// Commands of the system call.
 const MAP_CREATE: libc::c_int = 0;
@@ -219,6 +221,7 @@ fn program_name(process: u32) -> [u8; 16] {
 /// The programs, attached.
 pub(crate) struct Tracer {
     sums: Map,
+    classes: Map,
     others: Map,
     mask: Map,
     /// These keep the maps that only the programs use.
@@ -239,6 +242,7 @@ impl Tracer {
         let queued = array(programs::QUEUED_BYTES, programs::REQUESTS)?;
         let issued = array(programs::ISSUED_BYTES, programs::REQUESTS)?;
         let sums = array(sums::BYTES, programs::ROWS as u32)?;
+        let classes = array(class::BYTES, programs::CLASSES as u32)?;
         let mask = array(8, 1)?;
         let processes = Map::new(HASH, programs::NAME_BYTES, 16, OTHERS_MAX)?;
         let maps = Maps {
@@ -246,6 +250,7 @@ impl Tracer {
             queued: queued.number(),
             issued: issued.number(),
             sums: sums.number(),
+            classes: classes.number(),
             others: processes.number(),
             mask: mask.number(),
         };
@@ -261,7 +266,7 @@ impl Tracer {
             run(&programs::call_begins(&maps, process), None, Some(c"sys_enter"))?,
             run(&programs::queues(&maps, offsets, followed, last(queues)), Some(*queues), None)?,
         ];
-        Ok(Tracer { sums, others: processes, mask, _attachments: attachments.into() })
+        Ok(Tracer { sums, classes, others: processes, mask, _attachments: attachments.into() })
     }
 
     /// Follows one request in so many, a power of two, chosen at random.
@@ -276,6 +281,7 @@ impl Tracer {
         let completions = self.row(programs::SEEN_ROW);
         Traced {
             data: self.both(0),
+            classes: [0, DividedTime::CLASSES].map(|first| self.classes_from(first)),
             seen: completions.completed,
             seen_ns: completions.held_ns,
             metadata: self.both(programs::METADATA_ROW),
@@ -287,6 +293,23 @@ impl Tracer {
     /// The rows of reads and of writes.
     fn both(&self, first: i32) -> [RequestSums; 2] {
         [first, first + 1].map(|row| self.row(row))
+    }
+
+    /// The classes of a direction, from this row, that have requests.
+    fn classes_from(&self, first: usize) -> Vec<ClassSums> {
+        let class = |class: usize| {
+            let key = ((first + class) as u32).to_ne_bytes();
+            let values: [u64; class::BYTES / 8] = self.classes.get(&key).unwrap_or_default();
+            let value = |offset: i16| values[offset as usize / 8];
+            ClassSums {
+                class,
+                completed: value(class::COMPLETED),
+                held_ns: value(class::HELD),
+                queue_ns: value(class::QUEUE),
+                device_ns: value(class::DEVICE),
+            }
+        };
+        (0..DividedTime::CLASSES).map(class).filter(|sums| sums.completed > 0).collect()
     }
 
     fn row(&self, row: i32) -> RequestSums {

@@ -6,6 +6,8 @@
 //! by its own; pointers are used again. Sums are kept for each direction; requests of other
 //! processes are counted by name.
 
+use rig::DividedTime;
+
 use super::asm::{Alu, Assembler, Helper, If, Label, Reg, Size};
 use super::btf::Types;
 
@@ -20,6 +22,8 @@ pub(super) struct Maps {
     pub issued: i32,
     /// By direction: [`sums`].
     pub sums: i32,
+    /// By direction and length: [`class`].
+    pub classes: i32,
     /// By name of a process: requests, and their bytes. The only hash.
     pub others: i32,
     /// One mask: a request is followed if a random number has none of its bits.
@@ -76,6 +80,18 @@ pub(super) mod sums {
     pub const QUEUED_BYTES: i16 = 56;
     pub const BYTES: usize = 64;
 }
+
+/// Sums of the completed requests of a direction that took about as long.
+pub(super) mod class {
+    pub const COMPLETED: i16 = 0;
+    pub const HELD: i16 = 8;
+    pub const QUEUE: i16 = 16;
+    pub const DEVICE: i16 = 24;
+    pub const BYTES: usize = 32;
+}
+
+/// The classes of both directions.
+pub(super) const CLASSES: usize = 2 * DividedTime::CLASSES;
 
 /// The rows of the sums, after those of reads and writes: completions seen by their threads, with
 /// their times in the place of HELD; own reads and writes of metadata; own flushes.
@@ -419,6 +435,51 @@ pub(super) fn issues(maps: &Maps, at: &Offsets, argument: i16) -> Vec<u64> {
     a.finish()
 }
 
+/// Adds the request at R6, with R9 in the drive, to its [`DividedTime::class`]. Uses R7 and
+/// `Frame - 4`.
+fn count_class(a: &mut Assembler, maps: &Maps) {
+    let counted = a.label();
+    a.load(Eight, R7, R6, issued::HELD);
+    a.load(Eight, R1, R6, issued::QUEUE);
+    a.alu(Alu::Add, R7, R1);
+    a.alu(Alu::Add, R7, R9);
+    // R2 = the number of the time's highest bit, by halves of the bits that are left.
+    a.alu(Alu::Move, R1, R7);
+    a.alu_number(Alu::Move, R2, 0);
+    for bits in [32, 16, 8, 4, 2, 1] {
+        let lower = a.label();
+        a.alu(Alu::Move, R3, R1);
+        a.alu_number(Alu::ShiftRight, R3, bits);
+        a.jump_if(If::Equal, R3, 0, lower);
+        a.alu(Alu::Move, R1, R3);
+        a.alu_number(Alu::Add, R2, bits);
+        a.bind(lower);
+    }
+    // Below 4 ns, there are no quarters.
+    a.jump_if(If::Equal, R2, 0, counted);
+    a.jump_if(If::Equal, R2, 1, counted);
+    a.alu(Alu::Move, R1, R2);
+    a.alu_number(Alu::Subtract, R1, 2);
+    a.alu(Alu::ShiftRight, R7, R1);
+    a.alu_number(Alu::And, R7, 3);
+    a.load(Eight, R1, R6, issued::DIRECTION);
+    a.alu_number(Alu::Multiply, R1, DividedTime::CLASSES as i32);
+    a.alu_number(Alu::ShiftLeft, R2, 2);
+    a.alu(Alu::Add, R1, R2);
+    a.alu(Alu::Add, R1, R7);
+    a.store(Four, Frame, -4, R1);
+    look_up(a, maps.classes, -4);
+    a.jump_if(If::Equal, R0, 0, counted);
+    a.alu_number(Alu::Move, R1, 1);
+    a.add_atomically(R0, class::COMPLETED, R1);
+    a.load(Eight, R1, R6, issued::HELD);
+    a.add_atomically(R0, class::HELD, R1);
+    a.load(Eight, R1, R6, issued::QUEUE);
+    a.add_atomically(R0, class::QUEUE, R1);
+    a.add_atomically(R0, class::DEVICE, R9);
+    a.bind(counted);
+}
+
 /// The drive completes a request.
 pub(super) fn completes(maps: &Maps) -> Vec<u64> {
     let mut a = Assembler::default();
@@ -446,6 +507,7 @@ pub(super) fn completes(maps: &Maps) -> Vec<u64> {
     a.load(Eight, R1, R6, issued::QUEUE);
     a.add_atomically(R0, sums::QUEUE, R1);
     a.add_atomically(R0, sums::DEVICE, R9);
+    count_class(&mut a, maps);
     a.load(Eight, R1, R6, issued::THREAD);
     a.store(Eight, Frame, -16, R1);
     thread_slot(&mut a, maps, -16, -4, end);
