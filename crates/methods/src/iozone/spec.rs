@@ -150,6 +150,11 @@ impl Row {
         metric(self.file_bytes, u64::from(self.record_bytes), figure)
     }
 
+    /// Size of the files of so many processes, one for each.
+    pub(super) fn bytes_of_all(&self, processes: u32) -> u64 {
+        self.file_bytes * u64::from(processes)
+    }
+
     /// The metric of a figure for a number of processes: `iozone-100MiB-4KiB-t4.rewrite`.
     pub fn throughput_metric(&self, processes: u32, figure: IozoneFigure) -> MetricKey {
         throughput_metric(self.file_bytes, u64::from(self.record_bytes), processes, figure.name())

@@ -17,7 +17,7 @@ pub(super) fn run(session: &mut Session<'_>, run: &Run) -> Result<()> {
     for processes in &run.spec.processes {
         for row in &run.spec.rows {
             if run.fills() {
-                fill(session, row.file_bytes * u64::from(*processes), run.seed)?;
+                fill(session, row.bytes_of_all(*processes), run.seed)?;
             }
             let figures = run.spec.throughput_figures().into_iter();
             for figure in figures.filter(|f| run.test_region.writes || !f.writes()) {
@@ -41,7 +41,7 @@ fn measure(
     }
     let shares = run.spec.shares(row, processes, figure, run.seed);
     if run.spec.drops {
-        drop_caches(session, &shares[0], row.file_bytes * u64::from(processes))?;
+        drop_caches(session, &shares[0], row.bytes_of_all(processes))?;
     }
     let parts = shares.into_iter().map(|w| {
         let source: Box<dyn Source> = Box::new(OpStream::new(&w, 0));
