@@ -220,17 +220,17 @@ impl DividedTime {
 
     /// The slowest operations, at most one in a hundred, if they take much longer than the others.
     pub fn slowest(&self) -> Option<TimeSplit> {
-        let mut all = TimeSplit::default();
-        self.classes.iter().for_each(|split| all.add(split));
+        let mut sum = TimeSplit::default();
+        self.classes.iter().for_each(|split| sum.add(split));
         let mut slowest = TimeSplit::default();
         for split in self.classes.iter().rev() {
-            if (slowest.ops + split.ops) as f64 > SLOW_SHARE_MAX * all.ops as f64 {
+            if (slowest.ops + split.ops) as f64 > SLOW_SHARE_MAX * sum.ops as f64 {
                 break;
             }
             slowest.add(split);
         }
         let mean_ns = |split: &TimeSplit| split.total_ns as f64 / split.ops.max(1) as f64;
-        (mean_ns(&slowest) > SLOWER_MIN * mean_ns(&all)).then_some(slowest)
+        (mean_ns(&slowest) > SLOWER_MIN * mean_ns(&sum)).then_some(slowest)
     }
 
     /// Means per operation: of all, and of the slowest.
