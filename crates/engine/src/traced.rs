@@ -94,8 +94,9 @@ impl Traced {
             let (requests, bytes) =
                 earlier.map_or((0, 0), |earlier| (earlier.requests, earlier.bytes));
             OtherProcess {
-                requests: other.requests - requests,
-                bytes: other.bytes - bytes,
+                // Two processors that count the first requests of a name may lose some.
+                requests: other.requests.saturating_sub(requests),
+                bytes: other.bytes.saturating_sub(bytes),
                 ..other
             }
         });
@@ -107,10 +108,25 @@ impl Traced {
                 classes.filter(|sums| sums.completed > 0).collect()
             }),
             seen: self.seen - before.seen,
-            seen_ns: self.seen_ns - before.seen_ns,
+            // A completion may be counted from another return than its time: the sum can shrink.
+            seen_ns: self.seen_ns.saturating_sub(before.seen_ns),
             metadata: [0, 1].map(|side| self.metadata[side].since(before.metadata[side])),
             flushes: self.flushes - before.flushes,
             others: processes.filter(|other| other.requests > 0).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_that_shrank_are_none() {
+        let other = |requests| OtherProcess { name: "dd".into(), requests, bytes: 4096 * requests };
+        let before = Traced { seen: 7, seen_ns: 500, others: vec![other(3)], ..Traced::default() };
+        let after = Traced { seen: 9, seen_ns: 400, others: vec![other(1)], ..Traced::default() };
+        let since = after.since(&before);
+        assert_eq!((since.seen, since.seen_ns, since.others), (2, 0, Vec::new()));
     }
 }
