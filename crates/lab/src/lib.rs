@@ -52,6 +52,7 @@ mod simulation;
 mod spread;
 mod target;
 pub mod together;
+pub mod twin;
 #[cfg(test)]
 mod unwatched;
 mod usual;

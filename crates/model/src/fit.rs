@@ -5,15 +5,17 @@
 //! parameters by bisection: each cell can determine certain parameters, and does so only if the
 //! model's result for it depends on them. The number of dies is chosen for the best fit to the
 //! cells with the other parameters close to the base, because a grid alone cannot distinguish few
-//! dies from slow cores. Parameters that no measurement determines keep the base's value and are
+//! dies from slow cores; if another number fits as well, it stays a guess. Parameters that no measurement determines keep the base's value and are
 //! marked as guessed.
 
+mod foresee;
 mod probe;
 mod replay;
 
 use toml::{Table, Value};
 use workload::{OpKind, Workload};
 
+pub use self::foresee::{Foreseen, foresee};
 use self::probe::*;
 use self::replay::{rate, run_pass};
 use crate::figure::{Figure, FigureOrigin, Size};
@@ -27,6 +29,9 @@ const CORE_STEPS: i32 = 6;
 const CORE_STEP: f64 = 1.6;
 const CORE_FINE_STEP: f64 = 1.08;
 
+/// Misfits closer than this are equally good: 5% in one cell.
+const AMBIGUOUS: f64 = 0.0025;
+
 /// State of the drive before a cell was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
@@ -34,8 +39,19 @@ pub enum Before {
     Fresh,
     /// The cell's region written once sequentially, the rest discarded.
     LaidOut,
+    /// The cell's region written once sequentially, then a rest that empties the cache.
+    Rested,
     /// The whole drive written once sequentially.
     Full,
+    /// The whole drive written at random until its rate is steady.
+    Steady,
+}
+
+impl Before {
+    /// Whether a trial must write the whole drive first.
+    fn is_costly(self) -> bool {
+        matches!(self, Before::Full | Before::Steady)
+    }
 }
 
 /// A measured workload.
@@ -112,10 +128,10 @@ pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
     fit_cells(&mut spec, observed);
     fit_pass(&mut spec, observed);
     correct_pass(&mut spec, observed);
-    if let Some(cell) = worn(&observed.cells)
-        && let Some(spare) = solve(&spec, cell, &SPARE)
-    {
-        SPARE.set(&mut spec, rounded(spare), &cell.workload.name);
+    let spare = worn(&observed.cells)
+        .find_map(|cell| Some((solve(&spec, cell, &SPARE)?, &cell.workload.name)));
+    if let Some((spare, name)) = spare {
+        SPARE.set(&mut spec, rounded(spare), name);
     }
     Fitted { predictions: predictions(&spec, observed), spec }
 }
@@ -226,17 +242,28 @@ fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
     let steps = |from: f64, step: f64| (-CORE_STEPS..=CORE_STEPS).map(move |n| from * step.powi(n));
     let nearest = |a: &(f64, DriveSpec), b: &(f64, DriveSpec)| a.0.total_cmp(&b.0);
     let usual = *spec.command.read_us;
-    let coarse =
-        DIES.iter().flat_map(|dies| steps(usual, CORE_STEP).map(|core| trial(*dies, core)));
-    let Some((_, best)) = coarse.min_by(nearest) else { return spec.clone() };
-    let fine = steps(*best.command.read_us, CORE_FINE_STEP);
-    let fine = fine.map(|core| trial(*best.nand.dies, core));
-    fine.min_by(nearest).map_or(best, |(_, finest)| finest)
+    let by_dies = DIES
+        .iter()
+        .filter_map(|dies| steps(usual, CORE_STEP).map(|core| trial(*dies, core)).min_by(nearest));
+    let by_dies: Vec<(f64, DriveSpec)> = by_dies.collect();
+    let Some((_, coarse)) = by_dies.iter().min_by(|a, b| nearest(a, b)) else {
+        return spec.clone();
+    };
+    let fine = steps(*coarse.command.read_us, CORE_FINE_STEP);
+    let fine = fine.map(|core| trial(*coarse.nand.dies, core));
+    let Some((misfit, mut finest)) = fine.min_by(nearest) else { return coarse.clone() };
+    let mut others = by_dies.iter().filter(|(_, other)| *other.nand.dies != *coarse.nand.dies);
+    if let Some((_, other)) = others.find(|(other, _)| *other < misfit + AMBIGUOUS) {
+        let figure = &mut finest.nand.dies;
+        figure.from = FigureOrigin::Guessed;
+        figure.source = format!("not distinguished from {}", *other.nand.dies);
+    }
+    finest
 }
 
 /// Sum of squared logarithms of measured over predicted.
 fn misfit(spec: &DriveSpec, cells: &[MeasuredCell]) -> f64 {
-    let cells = cells.iter().filter(|cell| cell.before != Before::Full);
+    let cells = cells.iter().filter(|cell| !cell.before.is_costly());
     cells.map(|cell| libm::log(rate(spec, cell) / cell.rate).powi(2)).sum()
 }
 

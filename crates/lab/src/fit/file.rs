@@ -9,6 +9,25 @@ use serde_json::Value;
 /// The first line of the file, by which an earlier fit is recognised.
 pub const HEAD: &str = "# Fitted by ssdyno drives fit\n";
 
+/// Beginning of a line with the identifier of a run that the drive was fitted to. A comment, because a
+/// description does not depend on it.
+const RUN: &str = "# run ";
+
+/// The text of the file of a drive that was fitted to the runs with these identifiers.
+pub fn fitted_text(spec: &DriveSpec, runs: &[String]) -> String {
+    let runs: String = runs.iter().map(|id| format!("{RUN}{id}\n")).collect();
+    let text = text(spec);
+    let rest = text.strip_prefix(HEAD).unwrap_or(&text);
+    format!("{HEAD}{runs}{rest}")
+}
+
+/// The identifiers of the runs that a file was fitted to; none for any other file.
+pub fn fitted_runs(text: &str) -> Vec<String> {
+    let Some(rest) = text.strip_prefix(HEAD) else { return Vec::new() };
+    let lines = rest.lines().map_while(|line| line.strip_prefix(RUN));
+    lines.map(str::to_string).collect()
+}
+
 /// The text of the file.
 pub fn text(spec: &DriveSpec) -> String {
     let mut text = format!("{HEAD}name = {}\n", quoted(&spec.name));
@@ -66,6 +85,17 @@ mod tests {
             let again = DriveSpec::parse("again.toml", &text(&spec));
             assert_eq!(again.as_ref(), Ok(&spec), "{name}");
         }
+    }
+
+    #[test]
+    fn a_fitted_file_names_its_runs_and_no_other_does() {
+        let spec = DriveSpec::preset("sd-class2").expect("known");
+        let runs = ["01ABC".to_string(), "01DEF".to_string()];
+        let fitted = fitted_text(&spec, &runs);
+        assert_eq!(fitted_runs(&fitted), runs);
+        assert_eq!(DriveSpec::parse("again.toml", &fitted).as_ref(), Ok(&spec));
+        assert!(fitted_runs(&text(&spec)).is_empty());
+        assert!(fitted_runs("# run 01ABC\n").is_empty());
     }
 
     #[test]

@@ -4,14 +4,18 @@
 //! writes the description. Parameters that the records do not determine keep the base's value and
 //! are listed as undetermined.
 
+mod advice;
 mod file;
 mod observe;
 
+pub use advice::RunAdvice;
 pub use file::HEAD;
-use model::fit::Observed;
-pub use model::fit::Prediction;
+pub(crate) use file::fitted_runs;
+pub use model::fit::{Before, Foreseen, Prediction};
+use model::fit::{MeasuredCell, Observed};
 use model::{DriveSpec, FigureLine};
 use record::Run;
+use workload::Workload;
 
 use crate::error::{LabError, Result};
 use crate::virtual_drive;
@@ -26,6 +30,7 @@ pub struct Measurements {
     observed: Observed,
     /// The target of the first record, as the user named it.
     of: String,
+    runs: Vec<Run>,
 }
 
 /// A fitted description.
@@ -35,10 +40,24 @@ pub struct FitReport {
     pub decided: Vec<FigureLine>,
     /// Parameters taken from the base.
     pub undetermined: Vec<FigureLine>,
+    /// Runs that would determine more.
+    pub advice: Vec<RunAdvice>,
+    /// Parameters that the records could have determined, if the drive's figures depended on them.
+    pub without_effect: Vec<String>,
     /// Every measurement with the fitted drive's value.
     pub predictions: Vec<Prediction>,
     /// The description as the text of a file.
     pub toml: String,
+    spec: DriveSpec,
+}
+
+impl FitReport {
+    /// Predicts the rate of a workload on the fitted drive from this state, and says on which
+    /// undetermined parameters the prediction rests.
+    pub fn foresee(&self, workload: &Workload, before: Before) -> Foreseen {
+        let cell = MeasuredCell { workload: workload.clone(), before, rate: 0.0 };
+        model::fit::foresee(&self.spec, &cell)
+    }
 }
 
 impl Measurements {
@@ -47,7 +66,7 @@ impl Measurements {
     pub fn from_runs(name: &str, runs: &[Run]) -> Result<Measurements> {
         let observed = observe::observe(name, runs);
         let drive = runs.first().map(|run| run.target.spec.clone()).unwrap_or_default();
-        let measurements = Measurements { observed, of: drive };
+        let measurements = Measurements { observed, of: drive, runs: runs.to_vec() };
         if measurements.count() == 0 {
             let error = LabError::usage("no measurement in these records can be fitted");
             return Err(error.advise("runs of quick, sustain, zones or states of one drive"));
@@ -73,8 +92,12 @@ impl Measurements {
             self.of, base.name
         );
         let figures = fitted.spec.figures().into_iter();
-        let (decided, undetermined) = figures.partition(|figure| figure.from != "guessed");
-        let toml = file::text(&fitted.spec);
-        Ok(FitReport { decided, undetermined, predictions: fitted.predictions, toml })
+        let (decided, undetermined): (Vec<_>, Vec<_>) =
+            figures.partition(|figure| figure.from != "guessed");
+        let ids: Vec<String> = self.runs.iter().map(|run| run.id.clone()).collect();
+        let toml = file::fitted_text(&fitted.spec, &ids);
+        let (advice, without_effect) = advice::advice(&self.runs, &undetermined);
+        let model::fit::Fitted { spec, predictions } = fitted;
+        Ok(FitReport { decided, undetermined, advice, without_effect, predictions, toml, spec })
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A record contains its workloads in full, so the model can run the same ones. Only measurements
 //! of a drive in a known state are used: cells of `quick` and `authentic` (on a region written once
-//! in order), passes of `sustain`, the fresh and filled states of `states`, ascending reads of
-//! `zones`, and writes of `ssdyno io` to a fresh drive.
+//! in order, just before or before a rest), passes of `sustain`, the fresh and filled states of
+//! `states`, small random writes of `snia-iops` in steady state, ascending reads of `zones`, and
+//! writes of `ssdyno io` to a fresh drive.
 
 use methods::names::{
     STATES_READ_FRESH, STATES_READ_RESTORED, SUSTAIN_FRESH, SUSTAIN_FULL, ZONES_ASCENDING,
@@ -17,6 +18,9 @@ use workload::{Mix, Pacing, Workload};
 /// Workloads on a whole drive that was written once in order.
 const FULL: [&str; 4] =
     [ZONES_ASCENDING, ReachedState::Filled.name(), STATES_READ_FRESH, STATES_READ_RESTORED];
+
+/// Small random writes to a drive that was written at random until its rate was steady.
+const STEADY: &str = "snia-iops-4KiB-r0";
 
 /// A fall in rate beyond this fraction of the drive is not the end of a cache.
 const LAST_FALL: f64 = 0.9;
@@ -84,6 +88,8 @@ fn before(run: &Run, workload: &Workload) -> Option<Before> {
         laid_out(run, workload)
     } else if FULL.contains(&workload.name.as_str()) {
         Some(Before::Full)
+    } else if workload.name == STEADY {
+        Some(Before::Steady)
     } else {
         (workload.name == ReachedState::Fresh.name()).then_some(Before::Fresh)
     }
@@ -96,13 +102,18 @@ fn is_just_written(workload: &Workload) -> bool {
         .is_some_and(|cell| cell.words == ["just", "written"])
 }
 
-/// Cells of the grid that ran on a region written once in order. In `quick` with phases, the
-/// primary reads run after a rest, which a fit would have to repeat for every trial, so the reads
-/// of newly written data are used instead.
+/// Cells of the grid that ran on a region written once in order. In `quick` with phases, the primary
+/// reads run after a rest, and those of newly written data before it.
 fn laid_out(run: &Run, workload: &Workload) -> Option<Before> {
     let phases = run.method == "quick" && run.protocol >= Some(2);
-    let usable = !phases || workload.mix.read == 0 || is_just_written(workload);
-    usable.then_some(Before::LaidOut)
+    if !phases || workload.mix.read == 0 || is_just_written(workload) {
+        return Some(Before::LaidOut);
+    }
+    let cell = MetricKey::from_workload(workload);
+    let is_primary = cell.as_cell().is_some_and(|cell| cell.words.is_empty());
+    // Without a fill, they read what the drive happens to hold.
+    (is_primary && run.known_workloads().any(|other| is_just_written(&other)))
+        .then_some(Before::Rested)
 }
 
 /// Rate of the first execution of a workload, in bytes per second. Later executions find another
@@ -115,7 +126,7 @@ fn rate(run: &Run, workload: &Workload) -> Option<f64> {
         _ => MetricKey::from_workload(workload),
     };
     let metric = run.metric(&key.to_string())?;
-    let value = *metric.samples.first()?;
+    let value = if workload.name == STEADY { metric.value? } else { *metric.samples.first()? };
     match metric.unit {
         Unit::BytesPerSecond => Some(value),
         Unit::Iops => Some(value * f64::from(workload.blocks.max())),
@@ -177,10 +188,22 @@ mod tests {
             cells.iter().map(|c| (c.workload.name.as_str(), c.before, c.rate)).collect();
         let rate = 4_096_000.0;
         assert_eq!(found, [(names[0], Before::LaidOut, rate), (names[1], Before::Full, rate)]);
-        // With phases, the primary reads are of data at rest.
+        // With phases, but without a fill, the primary reads are of unknown data.
         let phases = Run { protocol: Some(2), ..run };
         let cells = observe("x", &[phases]).cells;
         assert_eq!(cells.iter().map(|c| &c.workload.name).collect::<Vec<_>>(), [names[1]]);
+    }
+
+    #[test]
+    fn reads_after_the_rest_are_told_from_those_before() {
+        let names =
+            ["rand-read-just-written-4KiB-q1", "rand-read-4KiB-q1", "rand-read-hot-4KiB-q1"];
+        let workloads = names.map(|name| workload(name, Mix::READ)).to_vec();
+        let metrics = names.map(|name| Metric::single(name, Unit::Iops, 1000.0)).to_vec();
+        let phases = Run { protocol: Some(3), ..run("quick", workloads, metrics) };
+        let cells = observe("x", &[phases]).cells;
+        let states: Vec<_> = cells.iter().map(|c| (c.workload.name.as_str(), c.before)).collect();
+        assert_eq!(states, [(names[0], Before::LaidOut), (names[1], Before::Rested)]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod plans;
 mod proving;
 mod quiet;
 mod stream;
+mod twin;
 mod unsteady;
 mod usual;
 mod verdicts;

@@ -52,7 +52,7 @@ fn small(cell: &MeasuredCell, kind: OpKind) -> bool {
 pub fn random(cells: &[MeasuredCell], kind: OpKind, alone: bool) -> Option<&MeasuredCell> {
     let fitting = cells
         .iter()
-        .filter(|c| small(c, kind) && (c.workload.depth == 1) == alone && c.before != Before::Full);
+        .filter(|c| small(c, kind) && (c.workload.depth == 1) == alone && !c.before.is_costly());
     fitting.max_by_key(|c| c.workload.depth)
 }
 
@@ -62,7 +62,7 @@ pub fn sequential(cells: &[MeasuredCell]) -> Option<&MeasuredCell> {
     let fitting = cells.iter().filter(|c| {
         let w = &c.workload;
         let reads = w.pattern == Pattern::Sequential && w.mix.only() == Some(OpKind::Read);
-        reads && c.before != Before::Full
+        reads && !c.before.is_costly()
     });
     fitting.max_by(|a, b| a.rate.total_cmp(&b.rate))
 }
@@ -75,17 +75,32 @@ pub fn fastest_write(cells: &[MeasuredCell]) -> Option<f64> {
     writes.map(|c| c.rate).reduce(f64::max)
 }
 
-/// The cell with random writes to a full drive.
-pub fn worn(cells: &[MeasuredCell]) -> Option<&MeasuredCell> {
-    cells.iter().find(|c| small(c, OpKind::Write) && c.before == Before::Full)
+/// The cells with random writes to a drive in a steady state and to a full one, in this order: the
+/// first of them that depends on the spare flash determines it.
+pub fn worn(cells: &[MeasuredCell]) -> impl Iterator<Item = &MeasuredCell> {
+    [Before::Steady, Before::Full].into_iter().flat_map(move |before| {
+        cells.iter().filter(move |c| small(c, OpKind::Write) && c.before == before)
+    })
+}
+
+/// The random reads at depth 1 from this state.
+fn single_reads(cells: &[MeasuredCell], before: Before) -> Option<&MeasuredCell> {
+    let mut cells = cells.iter();
+    cells.find(|c| small(c, OpKind::Read) && c.workload.depth == 1 && c.before == before)
 }
 
 /// Fits the cells at depth 1. There, the times of an operation add up, so the difference between
 /// model and measurement is assigned to one of them.
 pub fn fit_alone(spec: &mut DriveSpec, cells: &[MeasuredCell]) {
-    let alone = [(OpKind::Write, &[LATENCY][..]), (OpKind::Read, &[SLC_READ, READ])];
-    for (kind, knobs) in alone {
-        let Some(cell) = random(cells, kind, true) else { continue };
+    // Data just written are in the cache, if there is one; data at rest are in the other flash, unless
+    // the drive keeps them in the cache.
+    let alone = [
+        (random(cells, OpKind::Write, true), &[LATENCY][..]),
+        (single_reads(cells, Before::LaidOut), &[SLC_READ, READ]),
+        (single_reads(cells, Before::Rested), &[READ, SLC_READ]),
+    ];
+    for (cell, knobs) in alone {
+        let Some(cell) = cell else { continue };
         let time = |rate: f64| f64::from(cell.workload.blocks.max()) / rate * 1e6;
         let predicted = time(rate(spec, cell));
         // Only parameters that lengthen the operation matter.

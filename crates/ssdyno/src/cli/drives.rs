@@ -39,8 +39,36 @@ pub enum DrivesCommand {
     },
     /// Fit a virtual drive to records of a drive, and show how well it predicts them
     Fit(FitArgs),
+    /// Hold a run against a fitted drive: the same drive as before, or what has changed
+    Check(CheckArgs),
     /// Describe a virtual drive from a maker's data sheet and a class
     Make(MakeArgs),
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  ssdyno drives fit 12 13 -o my-drive.toml      the drive as it is now
+  ssdyno run /dev/nvme0n1                       half a year later: run 40
+  ssdyno drives check my-drive.toml 40          the same as before? If not: wear, heat, the link?
+  ssdyno drives check samsung-980-pro-1t 40     is it as its model should be?
+The work of the run is repeated on the twin in virtual time. A cause is named only if the drive
+reports it and the twin with this cause shows the same figures; otherwise it is UNDETERMINED.
+Exit code: 0 if it is the same drive as before, 1 if anything differs.";
+
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub struct CheckArgs {
+    /// A file of `drives fit`, a preset, or either with ?key=value&key=value
+    #[arg(value_name = "TWIN")]
+    pub twin: String,
+    /// Number, start of an id, or `last`: a run of a method
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 const MAKE_EXAMPLES: &str = "\
@@ -73,12 +101,15 @@ pub struct MakeArgs {
 const FIT_EXAMPLES: &str = "\
 Examples:
   ssdyno drives fit 12 13 -o my-drive.toml      from runs of quick and sustain
-  ssdyno run sim:./my-drive.toml -m sustain     measure the result";
+  ssdyno run sim:./my-drive.toml -m sustain     measure the result
+  ssdyno drives check my-drive.toml 40          is run 40 still that of the same drive?
+What the runs do not determine is listed with the run that would.";
 
 #[derive(Debug, Args)]
 #[command(after_help = FIT_EXAMPLES)]
 pub struct FitArgs {
-    /// Numbers, starts of ids, or `last`: runs of quick, sustain, zones or states of one drive
+    /// Numbers, starts of ids, or `last`: runs of quick, sustain, states, zones or snia-iops of one
+    /// drive
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
     /// Drive to start from; figures that the records do not determine are kept

@@ -22,7 +22,9 @@ use std::sync::{Mutex, PoisonError};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub use self::drives::{DrivesArgs, DrivesCommand, FitArgs, HereArgs, MakeArgs, ReplicateArgs};
+pub use self::drives::{
+    CheckArgs, DrivesArgs, DrivesCommand, FitArgs, HereArgs, MakeArgs, ReplicateArgs,
+};
 pub use self::fio::FioArgs;
 pub use self::image::{ImageArgs, ImageCommand};
 pub use self::import::ImportArgs;

@@ -16,6 +16,7 @@ pub fn run(args: &DrivesArgs) -> Result {
     let text = match &args.what {
         None => list(args, &style)?,
         Some(DrivesCommand::Fit(args)) => return super::fit::run(args),
+        Some(DrivesCommand::Check(args)) => return super::check::run(args),
         Some(DrivesCommand::Make(args)) => return super::make::run(args),
         Some(DrivesCommand::Show { name, json }) => show(name, *json || args.json, &style)?,
     };

@@ -55,10 +55,7 @@ fn as_text(fitted: &FitReport, args: &FitArgs, style: &Style) -> String {
             TableCell::dim(figure.source.as_str()),
         ]);
     }
-    let keys: Vec<_> = fitted.undetermined.iter().map(|figure| figure.key.as_str()).collect();
-    let line = format!("undetermined, as in the base: {}", keys.join(", "));
-    let mut text =
-        format!("{}\n{}\n", table.render(style), screen::wrap(&line, style.width.min(90)));
+    let mut text = format!("{}\n{}", table.render(style), undetermined(fitted, style));
     text += &format!("\n{}", predictions(&fitted.predictions, style));
     let total = fitted.predictions.len();
     let outliers = fitted.predictions.iter().filter(|p| deviation(p).abs() > NEAR).count();
@@ -73,6 +70,27 @@ fn as_text(fitted: &FitReport, args: &FitArgs, style: &Style) -> String {
         None => "\nnothing written: -o FILE.toml writes the description\n".to_string(),
     };
     text
+}
+
+/// What the records leave open, and the runs that would determine it.
+fn undetermined(fitted: &FitReport, style: &Style) -> String {
+    let wrapped = |line: &str| format!("{}\n", screen::wrap(line, style.width.min(90)));
+    let mut text = String::new();
+    for advice in &fitted.advice {
+        text += &wrapped(&format!("not determined: {}", advice.parameters.join(", ")));
+        // A command stays in one piece, to copy.
+        text += &format!("   try: {}\n", advice.command);
+    }
+    if !fitted.without_effect.is_empty() {
+        let keys = fitted.without_effect.join(", ");
+        text += &wrapped(&format!("without effect on these figures, as in the base: {keys}"));
+    }
+    let advised: Vec<&String> =
+        fitted.advice.iter().flat_map(|advice| &advice.parameters).collect();
+    let rest = fitted.undetermined.iter().map(|figure| &figure.key);
+    let rest = rest.filter(|key| !advised.contains(key) && !fitted.without_effect.contains(key));
+    let rest: Vec<&str> = rest.map(String::as_str).collect();
+    text + &wrapped(&format!("undetermined by any run, as in the base: {}", rest.join(", ")))
 }
 
 /// Relative deviation of the fitted drive from the measurement.
@@ -111,6 +129,8 @@ fn as_json(fitted: &FitReport) -> Result<String> {
     present::json(&json!({
         "fitted": fitted.decided,
         "undetermined": fitted.undetermined,
+        "advice": fitted.advice,
+        "without_effect": fitted.without_effect,
         "predictions": predictions,
         "toml": fitted.toml,
     }))

@@ -3,6 +3,7 @@
 
 pub mod array;
 pub mod ask;
+pub mod check;
 mod choice;
 pub mod compare;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
