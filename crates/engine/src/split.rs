@@ -1,19 +1,22 @@
 //! Where the time of reads and writes went, as far as the kernel shows it.
 //!
 //! With its trace, the times of each request: from the system call to the block layer, in it, in the
-//! drive, and from completion until the thread sees it. Without, the kernel counts the requests of a drive and their time, from the block layer's request to its
-//! completion. Where the drive completed as many requests as the workload, they are the same ones,
-//! so this is their time in the drive and its queue. The scheduler counts the time in which a
-//! thread could have run but waited for a processor. With one operation in flight, that wait and
-//! the thread's processor time are parts of the operation's time; with more, they overlap those
-//! of the drive, and remain unexplained here.
+//! drive, and from completion until the thread sees it. Without, the kernel counts the requests of
+//! a drive and their time, from the block layer's request to its completion. Where the drive
+//! completed as many requests as the workload, they are the same ones, so this is their time in the
+//! drive and its queue. The scheduler counts the time in which a thread could have run but waited
+//! for a processor. With one operation in flight, that wait and the thread's processor time are
+//! parts of the operation's time; with more, they overlap those of the drive, and remain
+//! unexplained here.
+
+use std::collections::BTreeMap;
 
 use rig::{DividedTime, Measurement, SplitPart, TimeSplit};
 use workload::{OpKind, Pacing, Workload};
 
 use crate::device::Requests;
 use crate::sampler::Observations;
-use crate::traced::{ClassSums, Traced};
+use crate::traced::{Completions, Traced};
 
 /// Tolerated difference between the drive's count and the workload's: a share, and a number of
 /// requests at the ends of the measurement.
@@ -53,7 +56,7 @@ pub(crate) fn divide(workload: &Workload, observations: &Observations, whole: &m
                 let waiting_ns = if is_single { waiting_ns } else { 0 };
                 let whole =
                     if is_only_kind { until_seen(split, traced, waiting_ns) } else { split };
-                Some(by_length(whole, &traced.classes[kind as usize]))
+                Some(by_length(whole, &traced.completed[kind as usize]))
             }
             None if is_single => {
                 in_drive(total, requests).map(|split| on_host(split, cpu_ns, waiting_ns).into())
@@ -72,33 +75,33 @@ fn margin(ops: u64) -> u64 {
 /// operation and has lost none.
 fn in_block_layer(total: TimeSplit, kind: OpKind, traced: &Traced) -> Option<TimeSplit> {
     let requests = traced.data[kind as usize];
+    let completions = traced.completions(kind as usize);
     let is_one_each = requests.queued.abs_diff(total.ops) <= margin(total.ops);
     let is_whole = requests.splits <= margin(total.ops);
     let is_complete =
-        requests.issued.abs_diff(requests.completed) as f64 <= LOST_MAX * requests.issued as f64;
-    if !is_one_each || !is_whole || !is_complete || requests.completed < FOLLOWED_MIN {
+        requests.issued.abs_diff(completions.count) as f64 <= LOST_MAX * requests.issued as f64;
+    if !is_one_each || !is_whole || !is_complete || completions.count < FOLLOWED_MIN {
         return None;
     }
-    let sum_ns = |ns| scaled(ns, requests.completed, total.ops);
+    let sum_ns = |ns| scaled(ns, completions.count, total.ops);
     let split = total
-        .with(SplitPart::Held, sum_ns(requests.held_ns))
-        .with(SplitPart::Queue, sum_ns(requests.queue_ns))
-        .with(SplitPart::Drive, sum_ns(requests.device_ns));
+        .with(SplitPart::Held, sum_ns(completions.held_ns))
+        .with(SplitPart::Queue, sum_ns(completions.queue_ns))
+        .with(SplitPart::Drive, sum_ns(completions.device_ns));
     let parts_ns = SplitPart::ALL.into_iter().map(|part| split.part_ns(part)).sum::<u64>();
     (parts_ns as f64 <= EXCESS_MAX * total.total_ns as f64).then_some(split)
 }
 
 /// Adds the parts of the requests that took about as long, up to their completion: when it was seen
 /// is known of a thread only.
-fn by_length(whole: TimeSplit, classes: &[ClassSums]) -> DividedTime {
+fn by_length(whole: TimeSplit, classes: &BTreeMap<usize, Completions>) -> DividedTime {
     let mut divided = DividedTime::from(whole);
-    for sums in classes {
-        let total_ns = sums.held_ns + sums.queue_ns + sums.device_ns;
-        let split = TimeSplit::new(sums.completed, total_ns)
-            .with(SplitPart::Held, sums.held_ns)
-            .with(SplitPart::Queue, sums.queue_ns)
-            .with(SplitPart::Drive, sums.device_ns);
-        divided.add_class(sums.class, &split);
+    for (class, completions) in classes {
+        let split = TimeSplit::new(completions.count, completions.total_ns())
+            .with(SplitPart::Held, completions.held_ns)
+            .with(SplitPart::Queue, completions.queue_ns)
+            .with(SplitPart::Drive, completions.device_ns);
+        divided.add_class(*class, &split);
     }
     divided
 }
@@ -149,7 +152,7 @@ mod tests {
 
     use super::*;
     use crate::recorder::JobEnd;
-    use crate::traced::RequestSums;
+    use crate::traced::RequestCounts;
 
     const OPS: u64 = 1000;
 
@@ -204,18 +207,17 @@ mod tests {
 
     /// A trace of 1,000 reads, of which one in ten was followed.
     fn traced() -> Traced {
-        let reads = RequestSums {
-            queued: OPS,
-            queued_bytes: OPS << 12,
-            issued: 100,
-            completed: 100,
-            held_ns: 500_000,
-            queue_ns: 300_000,
-            device_ns: 6_000_000,
-            splits: 0,
+        let reads = RequestCounts { queued: OPS, queued_bytes: OPS << 12, issued: 100, splits: 0 };
+        let data = [reads, RequestCounts::default()];
+        let completions = |count, device_ns| Completions {
+            count,
+            held_ns: 5_000 * count,
+            queue_ns: 3_000 * count,
+            device_ns,
         };
-        let data = [reads, RequestSums::default()];
-        Traced { data, seen: 100, seen_ns: 2_000_000, ..Traced::default() }
+        let classes = [(60, completions(98, 5_000_000)), (70, completions(2, 1_000_000))];
+        let completed = [BTreeMap::from(classes), BTreeMap::new()];
+        Traced { data, completed, seen: 100, seen_ns: 2_000_000, ..Traced::default() }
     }
 
     #[test]
@@ -234,21 +236,13 @@ mod tests {
 
     #[test]
     fn requests_that_took_about_as_long_are_divided_too() {
-        let slow = ClassSums {
-            class: DividedTime::class(12_000_000),
-            completed: 1,
-            held_ns: 1_000_000,
-            queue_ns: 9_000_000,
-            device_ns: 2_000_000,
-        };
-        let usual = ClassSums {
-            class: DividedTime::class(68_000),
-            completed: 999,
-            device_ns: 999 * 68_000,
-            ..ClassSums::default()
-        };
+        let slow =
+            Completions { count: 1, held_ns: 1_000_000, queue_ns: 9_000_000, device_ns: 2_000_000 };
+        let usual = Completions { count: 999, device_ns: 999 * 68_000, ..Completions::default() };
+        let classes = [(68_000, usual), (12_000_000, slow)];
+        let classes = classes.map(|(ns, completions)| (DividedTime::class(ns), completions));
         let whole = TimeSplit::new(OPS, 100_000_000);
-        let slowest = by_length(whole, &[usual, slow]).slowest().expect("an outlier");
+        let slowest = by_length(whole, &BTreeMap::from(classes)).slowest().expect("an outlier");
         let parts = [SplitPart::Held, SplitPart::Queue, SplitPart::Drive];
         assert_eq!(parts.map(|part| slowest.part_ns(part) / 1_000_000), [1, 9, 2]);
         assert_eq!((slowest.ops, slowest.unexplained_ns()), (1, 0));
@@ -256,20 +250,21 @@ mod tests {
 
     #[test]
     fn a_trace_of_other_or_lost_requests_says_nothing() {
-        let says = |change: fn(&mut RequestSums)| {
+        let says = |change: fn(&mut RequestCounts, &mut Completions)| {
             let mut traced = traced();
-            change(&mut traced.data[0]);
+            let slow = traced.completed[0].get_mut(&70).expect("two");
+            change(&mut traced.data[0], slow);
             in_block_layer(TimeSplit::new(OPS, 100_000_000), OpKind::Read, &traced).is_some()
         };
-        let followed: [fn(&mut RequestSums); 3] =
-            [|r| r.queued = 990, |r| r.issued = 102, |r| r.splits = 10];
+        let followed: [fn(&mut RequestCounts, &mut Completions); 3] =
+            [|r, _| r.queued = 990, |r, _| r.issued = 102, |r, _| r.splits = 10];
         assert_eq!(followed.map(says), [true; 3]);
-        let lost: [fn(&mut RequestSums); 5] = [
-            |r| r.queued = 989,
-            |r| r.issued = 103,
-            |r| r.splits = 11,
-            |r| (r.issued, r.completed) = (99, 99),
-            |r| r.device_ns = 12_000_000,
+        let lost: [fn(&mut RequestCounts, &mut Completions); 5] = [
+            |r, _| r.queued = 989,
+            |r, _| r.issued = 103,
+            |r, _| r.splits = 11,
+            |r, slow| (r.issued, slow.count) = (99, 1),
+            |_, slow| slow.device_ns = 7_000_000,
         ];
         assert_eq!(lost.map(says), [false; 5]);
     }

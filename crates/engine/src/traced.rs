@@ -1,62 +1,68 @@
 //! What the kernel's trace shows of the requests of a measurement; collected in `sys/bpf`.
 
-/// Sums over the requests of a kind.
+use std::collections::BTreeMap;
+use std::iter::Sum;
+
+/// Counts of the requests of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RequestSums {
+pub(crate) struct RequestCounts {
     /// All requests that reached the block layer, and their bytes.
     pub queued: u64,
     pub queued_bytes: u64,
-    /// Of those followed: issued to the drive, and completed by it.
+    /// Of those followed: issued to the drive.
     pub issued: u64,
-    pub completed: u64,
-    /// Times of the completed ones, nanoseconds: from the system call to the block layer, in the
-    /// block layer, and in the drive.
-    pub held_ns: u64,
-    pub queue_ns: u64,
-    pub device_ns: u64,
     /// How often the block layer divided one.
     pub splits: u64,
 }
 
-impl RequestSums {
-    /// Sums since an earlier reading.
-    pub(crate) fn since(self, before: RequestSums) -> RequestSums {
-        RequestSums {
+impl RequestCounts {
+    /// Counts since an earlier reading.
+    pub(crate) fn since(self, before: RequestCounts) -> RequestCounts {
+        RequestCounts {
             queued: self.queued - before.queued,
             queued_bytes: self.queued_bytes - before.queued_bytes,
             issued: self.issued - before.issued,
-            completed: self.completed - before.completed,
-            held_ns: self.held_ns - before.held_ns,
-            queue_ns: self.queue_ns - before.queue_ns,
-            device_ns: self.device_ns - before.device_ns,
             splits: self.splits - before.splits,
         }
     }
 }
 
-/// Sums over the completed requests that took about as long.
+/// Requests that were followed until the drive completed them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ClassSums {
-    pub class: usize,
-    pub completed: u64,
-    /// As in [`RequestSums`].
+pub(crate) struct Completions {
+    pub count: u64,
+    /// The sums of their times, nanoseconds: from the system call to the block layer, in the block
+    /// layer, and in the drive.
     pub held_ns: u64,
     pub queue_ns: u64,
     pub device_ns: u64,
 }
 
-impl ClassSums {
-    /// Sums since an earlier reading.
-    fn since(self, before: &[ClassSums]) -> ClassSums {
-        let earlier = before.iter().find(|earlier| earlier.class == self.class);
-        let earlier = earlier.copied().unwrap_or_default();
-        ClassSums {
-            class: self.class,
-            completed: self.completed - earlier.completed,
-            held_ns: self.held_ns - earlier.held_ns,
-            queue_ns: self.queue_ns - earlier.queue_ns,
-            device_ns: self.device_ns - earlier.device_ns,
+impl Completions {
+    /// The sum of all their times, nanoseconds.
+    pub(crate) fn total_ns(self) -> u64 {
+        self.held_ns + self.queue_ns + self.device_ns
+    }
+
+    /// Those since an earlier reading.
+    fn since(self, before: Completions) -> Completions {
+        Completions {
+            count: self.count - before.count,
+            held_ns: self.held_ns - before.held_ns,
+            queue_ns: self.queue_ns - before.queue_ns,
+            device_ns: self.device_ns - before.device_ns,
         }
+    }
+}
+
+impl Sum for Completions {
+    fn sum<I: Iterator<Item = Completions>>(parts: I) -> Completions {
+        parts.fold(Completions::default(), |sum, part| Completions {
+            count: sum.count + part.count,
+            held_ns: sum.held_ns + part.held_ns,
+            queue_ns: sum.queue_ns + part.queue_ns,
+            device_ns: sum.device_ns + part.device_ns,
+        })
     }
 }
 
@@ -73,20 +79,25 @@ pub(crate) struct OtherProcess {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traced {
     /// Reads and writes of this process.
-    pub data: [RequestSums; 2],
+    pub data: [RequestCounts; 2],
     /// The completed ones among them by [`rig::DividedTime::class`] of the sum of their times.
-    pub classes: [Vec<ClassSums>; 2],
+    pub completed: [BTreeMap<usize, Completions>; 2],
     /// Completions that a thread has seen, and their times from the drive's completion until then.
     pub seen: u64,
     pub seen_ns: u64,
     /// Reads and writes of metadata, and flushes, of this process.
-    pub metadata: [RequestSums; 2],
+    pub metadata: [RequestCounts; 2],
     pub flushes: u64,
     /// Other processes that used the drive.
     pub others: Vec<OtherProcess>,
 }
 
 impl Traced {
+    /// The completed requests of a direction.
+    pub(crate) fn completions(&self, direction: usize) -> Completions {
+        self.completed[direction].values().copied().sum()
+    }
+
     /// What was counted since an earlier reading.
     pub(crate) fn since(self, before: &Traced) -> Traced {
         let processes = self.others.into_iter().map(|other| {
@@ -102,14 +113,15 @@ impl Traced {
         });
         Traced {
             data: [0, 1].map(|side| self.data[side].since(before.data[side])),
-            classes: [0, 1].map(|side| {
-                let classes = self.classes[side].iter();
-                let classes = classes.map(|sums| sums.since(&before.classes[side]));
-                classes.filter(|sums| sums.completed > 0).collect()
+            completed: [0, 1].map(|side| {
+                let classes = self.completed[side].iter().map(|(class, completions)| {
+                    let earlier = before.completed[side].get(class).copied().unwrap_or_default();
+                    (*class, completions.since(earlier))
+                });
+                classes.filter(|(_, completions)| completions.count > 0).collect()
             }),
             seen: self.seen - before.seen,
-            // A completion may be counted from another return than its time: the sum can shrink.
-            seen_ns: self.seen_ns.saturating_sub(before.seen_ns),
+            seen_ns: self.seen_ns - before.seen_ns,
             metadata: [0, 1].map(|side| self.metadata[side].since(before.metadata[side])),
             flushes: self.flushes - before.flushes,
             others: processes.filter(|other| other.requests > 0).collect(),
@@ -122,11 +134,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_that_shrank_are_none() {
+    fn counts_are_those_since_the_reading_before() {
         let other = |requests| OtherProcess { name: "dd".into(), requests, bytes: 4096 * requests };
-        let before = Traced { seen: 7, seen_ns: 500, others: vec![other(3)], ..Traced::default() };
-        let after = Traced { seen: 9, seen_ns: 400, others: vec![other(1)], ..Traced::default() };
-        let since = after.since(&before);
-        assert_eq!((since.seen, since.seen_ns, since.others), (2, 0, Vec::new()));
+        let traced = |others, classes: &[(usize, u64)]| {
+            let completions =
+                |count| Completions { count, device_ns: 9 * count, ..Default::default() };
+            let classes = classes.iter().map(|(class, count)| (*class, completions(*count)));
+            let completed = [classes.collect(), BTreeMap::new()];
+            Traced { completed, others: vec![other(others)], ..Traced::default() }
+        };
+        let since = traced(5, &[(7, 3), (8, 4), (9, 5)]).since(&traced(3, &[(7, 3), (8, 1)]));
+        assert_eq!(since, traced(2, &[(8, 3), (9, 5)]));
+        assert_eq!((since.completions(0).count, since.completions(0).total_ns()), (8, 72));
+        let since = traced(1, &[]).since(&traced(3, &[]));
+        assert_eq!(since.others, Vec::new(), "lost counts of a process are none");
     }
 }

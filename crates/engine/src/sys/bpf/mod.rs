@@ -12,6 +12,7 @@ mod programs;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -19,9 +20,9 @@ use std::sync::OnceLock;
 
 use rig::DividedTime;
 
-use crate::traced::{ClassSums, OtherProcess, RequestSums, Traced};
+use crate::traced::{Completions, OtherProcess, RequestCounts, Traced};
 use btf::{Tracepoint, Types};
-use programs::{Followed, Maps, Offsets, class, sums, thread};
+use programs::{Followed, Maps, Offsets, class, seen, sums, thread};
 
 /// Commands of the system call.
 const MAP_CREATE: libc::c_int = 0;
@@ -278,12 +279,12 @@ impl Tracer {
 
     /// The sums so far.
     pub(crate) fn read(&self) -> Traced {
-        let completions = self.row(programs::SEEN_ROW);
+        let completions = self.values(programs::SEEN_ROW);
         Traced {
             data: self.both(0),
-            classes: [0, DividedTime::CLASSES].map(|first| self.classes_from(first)),
-            seen: completions.completed,
-            seen_ns: completions.held_ns,
+            completed: [0, DividedTime::CLASSES].map(|first| self.classes_from(first)),
+            seen: completions[seen::COUNT as usize / 8],
+            seen_ns: completions[seen::TIME as usize / 8],
             metadata: self.both(programs::METADATA_ROW),
             flushes: self.row(programs::FLUSH_ROW).queued,
             others: self.others(),
@@ -291,38 +292,39 @@ impl Tracer {
     }
 
     /// The rows of reads and of writes.
-    fn both(&self, first: i32) -> [RequestSums; 2] {
+    fn both(&self, first: i32) -> [RequestCounts; 2] {
         [first, first + 1].map(|row| self.row(row))
     }
 
     /// The classes of a direction, from this row, that have requests.
-    fn classes_from(&self, first: usize) -> Vec<ClassSums> {
+    fn classes_from(&self, first: usize) -> BTreeMap<usize, Completions> {
         let class = |class: usize| {
             let key = ((first + class) as u32).to_ne_bytes();
             let values: [u64; class::BYTES / 8] = self.classes.get(&key).unwrap_or_default();
             let value = |offset: i16| values[offset as usize / 8];
-            ClassSums {
-                class,
-                completed: value(class::COMPLETED),
+            let completions = Completions {
+                count: value(class::COMPLETED),
                 held_ns: value(class::HELD),
                 queue_ns: value(class::QUEUE),
                 device_ns: value(class::DEVICE),
-            }
+            };
+            (class, completions)
         };
-        (0..DividedTime::CLASSES).map(class).filter(|sums| sums.completed > 0).collect()
+        let classes = (0..DividedTime::CLASSES).map(class);
+        classes.filter(|(_, completions)| completions.count > 0).collect()
     }
 
-    fn row(&self, row: i32) -> RequestSums {
-        let values: [u64; sums::BYTES / 8] = self.sums.get(&row.to_ne_bytes()).unwrap_or_default();
+    fn values(&self, row: i32) -> [u64; sums::BYTES / 8] {
+        self.sums.get(&row.to_ne_bytes()).unwrap_or_default()
+    }
+
+    fn row(&self, row: i32) -> RequestCounts {
+        let values = self.values(row);
         let value = |offset: i16| values[offset as usize / 8];
-        RequestSums {
+        RequestCounts {
             queued: value(sums::QUEUED),
             queued_bytes: value(sums::QUEUED_BYTES),
             issued: value(sums::ISSUED),
-            completed: value(sums::COMPLETED),
-            held_ns: value(sums::HELD),
-            queue_ns: value(sums::QUEUE),
-            device_ns: value(sums::DEVICE),
             splits: value(sums::SPLITS),
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Maps {
     pub queued: i32,
     /// By slot of a request's pointer: [`issued`].
     pub issued: i32,
-    /// By direction: [`sums`].
+    /// By direction: [`sums`], and [`seen`].
     pub sums: i32,
     /// By direction and length: [`class`].
     pub classes: i32,
@@ -68,17 +68,19 @@ mod issued {
 }
 pub(super) const ISSUED_BYTES: usize = 56;
 
-/// Sums of a direction.
+/// Counts of a direction.
 pub(super) mod sums {
     pub const QUEUED: i16 = 0;
     pub const ISSUED: i16 = 8;
-    pub const COMPLETED: i16 = 16;
-    pub const HELD: i16 = 24;
-    pub const QUEUE: i16 = 32;
-    pub const DEVICE: i16 = 40;
-    pub const SPLITS: i16 = 48;
-    pub const QUEUED_BYTES: i16 = 56;
-    pub const BYTES: usize = 64;
+    pub const SPLITS: i16 = 16;
+    pub const QUEUED_BYTES: i16 = 24;
+    pub const BYTES: usize = 32;
+}
+
+/// In a row of its own: completions that their threads have seen, and their times until then.
+pub(super) mod seen {
+    pub const COUNT: i16 = 0;
+    pub const TIME: i16 = 8;
 }
 
 /// Sums of the completed requests of a direction that took about as long.
@@ -93,8 +95,7 @@ pub(super) mod class {
 /// The classes of both directions.
 pub(super) const CLASSES: usize = 2 * DividedTime::CLASSES;
 
-/// The rows of the sums, after those of reads and writes: completions seen by their threads, with
-/// their times in the place of HELD; own reads and writes of metadata; own flushes.
+/// The rows after those of reads and writes: [`seen`]; own reads and writes of metadata; own flushes.
 pub(super) const SEEN_ROW: i32 = 2;
 pub(super) const METADATA_ROW: i32 = 3;
 pub(super) const FLUSH_ROW: i32 = 5;
@@ -243,12 +244,17 @@ pub(super) fn call_returns(maps: &Maps, process: u32) -> Vec<u64> {
     a.alu(Alu::Multiply, R6, R9);
     a.alu_number(Alu::ShiftLeft, R8, 64 - COUNT_SHIFT);
     a.alu_number(Alu::ShiftRight, R8, 64 - COUNT_SHIFT - UNIT_SHIFT);
+    // A completion that is counted here may have taken its time since an earlier return.
+    let is_later = a.label();
+    a.jump_if_reg(If::Greater, R6, R8, is_later);
+    a.alu(Alu::Move, R8, R6);
+    a.bind(is_later);
     a.alu(Alu::Subtract, R6, R8);
     a.store_number(Four, Frame, -12, SEEN_ROW);
     look_up(&mut a, maps.sums, -12);
     a.jump_if(If::Equal, R0, 0, end);
-    a.add_atomically(R0, sums::COMPLETED, R9);
-    a.add_atomically(R0, sums::HELD, R6);
+    a.add_atomically(R0, seen::COUNT, R9);
+    a.add_atomically(R0, seen::TIME, R6);
     a.exit(end);
     a.finish()
 }
@@ -443,7 +449,12 @@ fn count_class(a: &mut Assembler, maps: &Maps) {
     a.load(Eight, R1, R6, issued::QUEUE);
     a.alu(Alu::Add, R7, R1);
     a.alu(Alu::Add, R7, R9);
-    // R2 = the number of the time's highest bit, by halves of the bits that are left.
+    // R2 = the number of the time's highest bit, by halves of the bits that are left. There are no
+    // quarters below 4 ns.
+    let has_quarters = a.label();
+    a.jump_if(If::Greater, R7, 3, has_quarters);
+    a.alu_number(Alu::Move, R7, 4);
+    a.bind(has_quarters);
     a.alu(Alu::Move, R1, R7);
     a.alu_number(Alu::Move, R2, 0);
     for bits in [32, 16, 8, 4, 2, 1] {
@@ -455,9 +466,6 @@ fn count_class(a: &mut Assembler, maps: &Maps) {
         a.alu_number(Alu::Add, R2, bits);
         a.bind(lower);
     }
-    // Below 4 ns, there are no quarters.
-    a.jump_if(If::Equal, R2, 0, counted);
-    a.jump_if(If::Equal, R2, 1, counted);
     a.alu(Alu::Move, R1, R2);
     a.alu_number(Alu::Subtract, R1, 2);
     a.alu(Alu::ShiftRight, R7, R1);
@@ -496,17 +504,6 @@ pub(super) fn completes(maps: &Maps) -> Vec<u64> {
     a.alu(Alu::Move, R9, R0);
     a.load(Eight, R1, R6, issued::AT);
     a.alu(Alu::Subtract, R9, R1);
-    a.load(Eight, R1, R6, issued::DIRECTION);
-    a.store(Four, Frame, -4, R1);
-    look_up(&mut a, maps.sums, -4);
-    a.jump_if(If::Equal, R0, 0, end);
-    a.alu_number(Alu::Move, R1, 1);
-    a.add_atomically(R0, sums::COMPLETED, R1);
-    a.load(Eight, R1, R6, issued::HELD);
-    a.add_atomically(R0, sums::HELD, R1);
-    a.load(Eight, R1, R6, issued::QUEUE);
-    a.add_atomically(R0, sums::QUEUE, R1);
-    a.add_atomically(R0, sums::DEVICE, R9);
     count_class(&mut a, maps);
     a.load(Eight, R1, R6, issued::THREAD);
     a.store(Eight, Frame, -16, R1);

@@ -86,34 +86,15 @@ fn each_read_is_followed_from_its_call_until_it_is_seen() {
     assert!(reads.queued >= 500 && reads.queued_bytes >= 500 * 4096, "{reads:?}");
     // On a busy machine, a few hundredths of the completions are lost, for a reason not known; the
     // split says nothing then.
-    assert!(reads.completed >= 450 && reads.issued >= reads.completed, "{reads:?}");
-    let classes = &since.classes[0];
-    let sums = classes.iter().fold(ClassSums::default(), |sum, class| ClassSums {
-        class: 0,
-        completed: sum.completed + class.completed,
-        held_ns: sum.held_ns + class.held_ns,
-        queue_ns: sum.queue_ns + class.queue_ns,
-        device_ns: sum.device_ns + class.device_ns,
-    });
-    // Requests of other tests may complete between the two readings.
-    let counts = [
-        (sums.completed, reads.completed),
-        (sums.held_ns, reads.held_ns),
-        (sums.queue_ns, reads.queue_ns),
-        (sums.device_ns, reads.device_ns),
-    ];
-    for (of_classes, of_all) in counts {
-        assert!(of_classes.abs_diff(of_all) <= of_all / 5, "{sums:?}, {reads:?}");
+    let completions = since.completions(0);
+    assert!(completions.count >= 450 && reads.issued >= completions.count, "{since:?}");
+    for (class, part) in &since.completed[0] {
+        let mean_ns = part.total_ns() / part.count;
+        assert!(rig::DividedTime::class(mean_ns).abs_diff(*class) <= 1, "{class}: {part:?}");
     }
-    for class in classes {
-        let mean_ns = (class.held_ns + class.queue_ns + class.device_ns) / class.completed;
-        assert!(rig::DividedTime::class(mean_ns).abs_diff(class.class) <= 1, "{class:?}");
-    }
-    let per_read = |ns: u64| ns / reads.completed;
     let seen_ns = since.seen_ns / since.seen.max(1);
-    let sum_ns =
-        per_read(reads.held_ns) + per_read(reads.queue_ns) + per_read(reads.device_ns) + seen_ns;
-    assert!(sum_ns > 0 && sum_ns <= 2 * elapsed_ns / 500, "{reads:?}: {sum_ns} ns of {elapsed_ns}");
+    let sum_ns = completions.total_ns() / completions.count + seen_ns;
+    assert!(sum_ns > 0 && sum_ns <= 2 * elapsed_ns / 500, "{since:?}: {sum_ns} ns of {elapsed_ns}");
 }
 
 #[test]
