@@ -14,7 +14,7 @@ use crate::central::{Central, MetricDistribution};
 use crate::config::HubConfig;
 use crate::digits::hex;
 use crate::envelope::inflate;
-use crate::hub::{Hub, JobProgress, Presence};
+use crate::hub::{Hub, JobProgress, POOL_DELIVERIES, Presence};
 use crate::job::{FleetJob, satisfies};
 use crate::notice::{JOB_TAG, JobEnd};
 
@@ -80,6 +80,8 @@ pub async fn campaign(config: &HubConfig, file: &Path) -> Result<Campaign> {
 /// Waits for the end of a campaign, and returns a line about it.
 pub async fn wait(config: &HubConfig, campaign: &Campaign) -> Result<String> {
     let central = Central::connect(config.postgres()?).await?;
+    let hub = Hub::connect(config, "ssdyno ask").await?;
+    let labels = campaign.labels()?;
     let total = campaign.runs()? as usize;
     let mut last = usize::MAX;
     loop {
@@ -95,6 +97,11 @@ pub async fn wait(config: &HubConfig, campaign: &Campaign) -> Result<String> {
             ensure!(failed.is_empty(), "{} runs failed; try: ask jobs --end failed", failed.len());
             return Ok(format!("{total} runs measured; the tag {tag} has {records} records\n"));
         }
+        let lost = hub.give_up(&labels).await?;
+        ensure!(
+            lost == 0,
+            "{lost} runs were begun {POOL_DELIVERIES} times without an end; look at the agents, then ask again"
+        );
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }

@@ -58,7 +58,7 @@ const SEALED_BYTES_MAX: usize = JOB_BYTES_MAX + 64;
 pub const POOL_WAIT: Duration = Duration::from_secs(30);
 
 /// How often a run of a pool is begun at most: one that ends every agent must end itself.
-const POOL_DELIVERIES: i64 = 10;
+pub const POOL_DELIVERIES: i64 = 10;
 
 /// Runs of a pool that are out at one time.
 const POOL_OUT: i64 = 10_000;
@@ -269,6 +269,21 @@ impl Hub {
             ..consumer(format!("{POOL}{word}"), format!("pool.{word}"))
         };
         self.make_consumer(POOLS, config).await
+    }
+
+    /// Removes the runs of a pool that no agent gets again, and returns how many there were: each was begun
+    /// as often as it may be, and none of the agents told its end. None while others wait or are out.
+    pub async fn give_up(&self, labels: &BTreeMap<String, String>) -> Result<u64> {
+        let word = pool_word(labels);
+        let stream = self.stream(POOLS).await?;
+        let last = stream.get_info().await?.state.last_sequence;
+        let mut consumer = self.queue(POOLS, &format!("{POOL}{word}")).await?;
+        let info = consumer.info().await?;
+        if info.num_pending > 0 || info.num_ack_pending > 0 {
+            return Ok(0);
+        }
+        let removal = stream.purge().filter(format!("pool.{word}")).sequence(last + 1).await?;
+        Ok(removal.purged)
     }
 
     async fn make_consumer(&self, stream: &str, config: pull::Config) -> Result<()> {

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
+use async_nats::jetstream::AckKind;
 use fleet::collect::{Collector, Posted};
 use fleet::envelope::{CollectorReply, Envelope, LetterKind};
 use fleet::hub::Hub;
 use fleet::key::{AgentKey, Enrolment};
+use futures_util::StreamExt as _;
 use record::{Document, Metric, Run, Target, TargetKind, Unit};
 
 use crate::fleet_on_loopback::{AS_NOBODY, IN_BACKGROUND, LoopDevice, Loopback};
@@ -73,6 +76,40 @@ fn a_campaign_over_agents_that_are_lost_gives_the_records_of_one_process() {
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{} bytes", bytes.len());
     assert!(trial.down().status.success());
     assert!(!trial.path("trial").exists());
+}
+
+#[test]
+fn runs_that_end_every_agent_are_given_up_and_told() {
+    let Some(trial) = Loopback::up() else { return };
+    let file = trial.path("campaign.toml");
+    std::fs::write(&file, format!("{CAMPAIGN}on = ['rack=9']\n")).expect("written");
+    run(async {
+        let hub = trial.hub();
+        let campaign = fleet::ask::campaign(&hub, &file).await.expect("asked");
+        let agent = Hub::connect(&hub, "test").await.expect("connected");
+        let pools = agent.pools().await.expect("pools");
+        let labels = campaign.labels().expect("labels");
+        let (pool, _) = pools.iter().find(|(_, of_pool)| *of_pool == labels).expect("its pool");
+        let jobs = agent.pool_jobs(pool).await.expect("a queue");
+        assert_eq!(agent.give_up(&labels).await.expect("an answer"), 0, "they wait");
+        // An agent asks again after each of them; NATS counts only then.
+        let ending = async {
+            loop {
+                let batch = jobs.batch().max_messages(100).expires(Duration::from_secs(1));
+                let mut batch = batch.messages().await.expect("messages");
+                while let Some(message) = batch.next().await {
+                    let message = message.expect("a run");
+                    message.ack_with(AckKind::Nak(None)).await.expect("put back");
+                }
+            }
+        };
+        let error = tokio::select! {
+            ended = fleet::ask::wait(&hub, &campaign) => ended.expect_err("nothing was measured"),
+            () = ending => unreachable!(),
+        };
+        assert!(error.to_string().starts_with("6 runs were begun 10 times"), "{error}");
+        assert_eq!(agent.give_up(&labels).await.expect("an answer"), 0, "told once");
+    });
 }
 
 #[test]
