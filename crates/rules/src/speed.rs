@@ -190,6 +190,8 @@ pub fn per_command(seen: &CommandTimes) -> Ruling {
         Ruling::no(VerdictKind::DataBound, format!("{times}: larger sizes would gain little."))
     };
     ruling
+        .with(format!("time of a {kind} of {size}"), whole, Unit::Nanoseconds)
+        .with(format!("rate of a {kind} of {size}"), now, Unit::BytesPerSecond)
         .with(format!("time of a {kind} command"), command, Unit::Nanoseconds)
         .with(format!("rate of the data of a {kind}"), rate, Unit::BytesPerSecond)
         .with("share of the command", share, Unit::Number)
