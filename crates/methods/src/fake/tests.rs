@@ -39,10 +39,17 @@ fn an_interrupted_run_restores_all_borrowed_blocks() {
 
 #[test]
 fn a_read_only_drive_is_refused_before_the_first_byte() {
-    let (mut fake, mut out) = (Fake::read_only(Traits::default()), Outcome::default());
-    let error = perform(&super::INFO, &mut fake, &Options::default(), &mut out);
-    assert!(error.expect_err("read-only").to_string().contains("opened read-only"));
-    assert_eq!((fake.written, fake.calls), (0, 0));
+    let advice =
+        [(TargetKind::Device, "--borrow restores"), (TargetKind::File, "--destroy with its size")];
+    for (kind, words) in advice {
+        let (mut fake, mut out) = (Fake::read_only(Traits::default()), Outcome::default());
+        fake.info.target.kind = kind;
+        let error = perform(&super::INFO, &mut fake, &Options::default(), &mut out);
+        let error = error.expect_err("read-only");
+        assert!(error.to_string().contains("opened read-only"), "{error}");
+        assert!(format!("{error:?}").contains(words), "{error:?}");
+        assert_eq!((fake.written, fake.calls), (0, 0));
+    }
 }
 
 /// On a large drive, places are too far apart to see every repeated address.
@@ -68,6 +75,23 @@ fn a_drive_that_keeps_only_the_first_writes_is_not_genuine() {
     assert!(fake.written <= plan.write_bytes_max, "what is written again counts");
     assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
     assert_eq!(out.warnings[0].kind.name(), "content-lost");
+}
+
+/// Both keep the end of the drive and the places before it, and lose others: what is written again
+/// pushes the kept ones out of a cache, and not out of memory.
+#[test]
+fn a_cache_of_the_latest_writes_is_told_from_memory_with_holes() {
+    let (end, bytes) = (64 << 20, 64 << 20);
+    let cached_bytes = (16 << 20) + (128 << 10);
+    for (range, cached_bytes, expected) in
+        [(20 << 20..end, cached_bytes, "ALIASING"), (20 << 20..36 << 20, 0, "CONTENT LOST")]
+    {
+        let fake = Fake::confirmed(Traits::default(), bytes);
+        let (mut fake, mut out) = (fake.that_is_hollow(range, cached_bytes), Outcome::default());
+        perform(&super::INFO, &mut fake, &Options::default(), &mut out).expect("run succeeds");
+        let verdict = &out.verdicts[0];
+        assert_eq!(verdict.kind.name(), expected, "{}", verdict.text);
+    }
 }
 
 #[test]

@@ -54,6 +54,25 @@ fn every_figure_transfers_the_file_once_in_its_own_order() {
     assert_eq!(issued("rewrite-random-content").content, Content::Random);
 }
 
+/// `fwrite` and `fread` of the C library, which have neither direct I/O nor a queue.
+#[test]
+fn streams_are_buffered_and_have_one_record_in_flight() {
+    let mut fake = Fake::new(Traits::default());
+    let direct = Iozone { direct: true, depth: 4, ..spec(&[0, 1, 2, 3, 4, 5, 6, 7]) };
+    run(&mut fake, direct).1.expect("no error");
+    for figure in IozoneFigure::ALL {
+        let name = format!("iozone-8MiB-4KiB.{}", figure.name());
+        let w = fake.issued.iter().find(|w| w.name == name).expect("issued");
+        let is_stream = figure.name().starts_with('f');
+        let expected = if is_stream {
+            (Caching::Buffered, 1, false)
+        } else {
+            (Caching::Bypass, 4, figure.writes())
+        };
+        assert_eq!((w.caching, w.depth, w.sync_writes), expected, "{name}");
+    }
+}
+
 #[test]
 fn reads_from_memory_are_reported() {
     let (out, result) = run(&mut Fake::new(Traits::default()), spec(&[0, 1, 2]));

@@ -143,7 +143,7 @@ impl LowFigure {
 /// that differ because a cache ended between two of them make its range wide, too.
 fn is_reached(metric: &Metric, usual: &UsualFigure) -> bool {
     let is_next = metric.covers == Some(Covers::NextRun);
-    let is_low = metric.range().is_some_and(|(_, most)| most * usual.factor_min < usual.value);
+    let is_low = metric.range().is_some_and(|(_, most)| most * usual.factor_min <= usual.value);
     is_next && !is_low && metric.high.is_some_and(|high| high >= usual.value)
 }
 
@@ -326,6 +326,29 @@ mod tests {
         assert!(explains_beside(Some(&few), &fewer, 50.0));
         assert!(!explains_beside(Some(&few), &fewer, 200.0));
         assert!(explains_beside(None, &few, 50.0) && !explains_beside(None, &few, 200.0));
+    }
+
+    #[test]
+    fn the_usual_figure_is_not_reached_if_every_round_was_low() {
+        let usual = UsualFigure { value: 100.0, factor_min: 1.25, gains: BTreeMap::new() };
+        let reaches = |most: f64, high: f64| {
+            let metric = Metric {
+                samples: vec![60.0, most],
+                high: Some(high),
+                covers: Some(Covers::NextRun),
+                ..Metric::single(CELL, Unit::Iops, 70.0)
+            };
+            is_reached(&metric, &usual)
+        };
+        // A round of 80 is low: the usual figure is 1.25 times as high.
+        assert_eq!(
+            [(80.0, 150.0), (81.0, 150.0)].map(|(most, high)| reaches(most, high)),
+            [false, true]
+        );
+        assert_eq!(
+            [(81.0, 100.0), (81.0, 99.0)].map(|(most, high)| reaches(most, high)),
+            [true, false]
+        );
     }
 
     #[test]

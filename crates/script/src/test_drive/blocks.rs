@@ -1,7 +1,8 @@
 //! The block interface of the test drive: channels with constant service times, stored content, and
 //! stalls after chosen amounts of writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use record::Safety;
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result, RigError};
@@ -23,6 +24,8 @@ pub struct Door {
     pub written: u64,
     /// Number of writes that are kept; later ones are silently lost.
     pub keeps: Option<u64>,
+    /// Where there is no memory, but a cache of the latest writes there.
+    hollow: Option<Hollow>,
     /// Requests left until the end, and the kind of end.
     end: Option<(u64, End)>,
     /// The drive is disconnected: every request fails.
@@ -53,6 +56,19 @@ enum End {
     Pull,
 }
 
+/// A range of addresses without memory.
+#[derive(Default)]
+struct Hollow {
+    range: Range<u64>,
+    /// How many bytes a cache holds of it.
+    cached_bytes: u64,
+    /// The blocks in the cache, each with the turn of its latest write.
+    turns: BTreeMap<u64, u64>,
+    /// All writes, the latest last: the turn is how many there were before.
+    writes: VecDeque<(u64, u64)>,
+    count: u64,
+}
+
 /// A write, and the content of its blocks before.
 type Replaced = Vec<(u64, Option<Box<[u8]>>)>;
 
@@ -66,6 +82,13 @@ impl Fake {
     /// Makes the drive lose every write of stored content after the first `writes`.
     pub fn that_keeps(mut self, writes: u64) -> Fake {
         self.door.keeps = Some(writes);
+        self
+    }
+
+    /// Makes the drive lose all but the latest writes to a range of addresses, of which a cache holds
+    /// so many bytes.
+    pub fn that_is_hollow(mut self, range: Range<u64>, cached_bytes: u64) -> Fake {
+        self.door.hollow = Some(Hollow { range, cached_bytes, ..Hollow::default() });
         self
     }
 
@@ -228,6 +251,26 @@ impl Fake {
         self.door.flight.push(BlockDone { request, submitted_ns, done_ns, result });
     }
 
+    /// Forgets the oldest content of the cache, after a write.
+    fn push_out_of_cache(&mut self, offset: u64, bytes: u64) {
+        let size = u64::from(self.info.logical_block_bytes);
+        let Some(hollow) = &mut self.door.hollow else { return };
+        for number in offset / size..(offset + bytes) / size {
+            if hollow.range.contains(&(number * size)) {
+                hollow.turns.insert(number, hollow.count);
+                hollow.writes.push_back((number, hollow.count));
+                hollow.count += 1;
+            }
+        }
+        while hollow.turns.len() as u64 * size > hollow.cached_bytes {
+            let Some((number, turn)) = hollow.writes.pop_front() else { break };
+            if hollow.turns.get(&number) == Some(&turn) {
+                hollow.turns.remove(&number);
+                self.door.content.remove(&number);
+            }
+        }
+    }
+
     fn accept(&mut self, request: BlockRequest, kept: bool) {
         if request.way == BlockWay::Flush {
             return self.start_flush(request);
@@ -257,6 +300,7 @@ impl Fake {
             };
             replaced.push((number, old));
         }
+        self.push_out_of_cache(request.offset, bytes);
         self.door.landed += replaced.len() as u64 * size;
         if self.door.end.is_some() {
             self.door.undo.push(replaced);
