@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use fuzz::Random;
 use serde_json::Value;
 
 use super::runs::{Made, ssdyno};
@@ -81,25 +82,68 @@ fn texts(record: &Value) -> Vec<String> {
     texts
 }
 
+/// The numbers in the texts of a screen that are no figures of its record.
+fn without_figure(record: &Value) -> Vec<String> {
+    let mut known = Vec::new();
+    figures(record, &mut known);
+    let is_figure = |said: &Said| {
+        known.iter().any(|(value, unit)| {
+            let allowed = said.half * 1.01 + MARGIN * value.abs();
+            unit == said.unit && (value.abs() - said.value).abs() <= allowed
+        })
+    };
+    let in_text = |text: String| {
+        let unknown = numbers(&text).into_iter().filter(|said| !is_figure(said));
+        unknown.map(|said| format!("{said:?} in: {text}")).collect::<Vec<_>>()
+    };
+    texts(record).into_iter().flat_map(in_text).collect()
+}
+
 pub fn check(place: &Path, runs: &[Made]) {
     let mut unknown = Vec::new();
     for run in runs {
         let number = run.number.to_string();
         let output = ssdyno(place).args(["show", &number, "--json"]).output().expect("it starts");
         let record: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let mut known = Vec::new();
-        figures(&record, &mut known);
-        for text in texts(&record) {
-            for said in numbers(&text) {
-                let is_said = |(value, unit): &&(f64, String)| {
-                    let allowed = said.half * 1.01 + MARGIN * value.abs();
-                    unit == said.unit && (value.abs() - said.value).abs() <= allowed
-                };
-                if !known.iter().any(|figure| is_said(&figure)) {
-                    unknown.push(format!("{}: {said:?} in: {text}", run.name));
-                }
-            }
-        }
+        let numbers = without_figure(&record);
+        unknown.extend(numbers.into_iter().map(|number| format!("{}: {number}", run.name)));
+    }
+    assert!(unknown.is_empty(), "numbers without a figure:\n{}", unknown.join("\n"));
+}
+
+/// The names in a list that a command prints as JSON.
+fn names(place: &Path, list: &str) -> Vec<String> {
+    let output = ssdyno(place).args([list, "--json"]).output().expect("it starts");
+    let list: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let name = |entry: &Value| entry["name"].as_str().map(String::from);
+    list.as_array().expect("a list").iter().filter_map(name).collect()
+}
+
+fn from_environment(name: &str, without: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(without)
+}
+
+/// `SSDYNO_NUMBERS_SEED` and `SSDYNO_NUMBERS_COUNT` draw other runs, and more.
+#[test]
+fn numbers_of_drawn_drives_and_methods_are_figures_too() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let (drives, methods) = (names(place.path(), "drives"), names(place.path(), "methods"));
+    let random = &mut Random::new(from_environment("SSDYNO_NUMBERS_SEED", 1));
+    let mut unknown = Vec::new();
+    for _ in 0..from_environment("SSDYNO_NUMBERS_COUNT", 3) {
+        let method = methods[random.below(methods.len())].as_str();
+        let drive = drives[random.below(drives.len())].as_str();
+        let state = ["", "&state=used", "&state=filled"][random.below(3)];
+        let target = format!("sim:{drive}?capacity=1GiB{state}");
+        let seed = random.below(1000).to_string();
+        let mut command = ssdyno(place.path());
+        command.args(["run", &target, "-m", method, "--seed", &seed, "--json", "--quiet"]);
+        let words = if method == "command" { ["--", "true"] } else { ["--time", "60s"] };
+        let output = command.args(words).output().expect("it starts");
+        // A drive may not suit a method, nor a time.
+        let Ok(record) = serde_json::from_slice::<Value>(&output.stdout) else { continue };
+        let run = format!("ssdyno run '{target}' -m {method} --seed {seed} {}", words.join(" "));
+        unknown.extend(without_figure(&record).iter().map(|number| format!("{run}: {number}")));
     }
     assert!(unknown.is_empty(), "numbers without a figure:\n{}", unknown.join("\n"));
 }
