@@ -1,12 +1,20 @@
 //! Runs `quick` on virtual drives that vary. Prints, for 1, 3 and 5 runs, the share of next runs
 //! inside the interval, pooled and by cell, the width of intervals from 5 runs, and the share of
-//! comparisons that claim a difference: of a drive with itself, and with one that is faster by 5%. Fails if a goal is missed. Uses all processors.
+//! comparisons that claim a difference: of a drive with itself, and with one that is faster by 5%.
+//! Fails if a goal is missed. Uses all processors.
 //!
 //! `cargo run --release -p lab --example coverage [SPECIMENS [PRESETS [MINUTES]]]`: no specimen is
-//! started after this many minutes. `-- --real DIR [RUNS]`: the same for runs on a real disk, 24 by
-//! default. `-- --pairs N SEED`: comparisons of drawn specimens with themselves. `-- --rounds`: whether two rounds and eight give the same values, on every preset;
-//! `-- --order`: whether another cell before each changes them.
+//! started after this many minutes.
+//!
+//! `-- --campaigns DIR SPECIMENS [PRESETS]` writes these runs as campaigns of `ssdyno-fleet ask`, and
+//! `-- --records FILE` judges the records that `ssdyno-fleet ask export` prints.
+//!
+//! `-- --real DIR [RUNS]`: the same for runs on a real disk, 24 by default. `-- --pairs N SEED`:
+//! comparisons of drawn specimens with themselves. `-- --rounds`: whether two rounds and eight give
+//! the same values, on every preset; `-- --order`: whether another cell before each changes them.
 
+#[path = "coverage/campaign.rs"]
+mod campaign;
 #[path = "../tests/it/edited/mod.rs"]
 mod edited;
 #[path = "coverage/order.rs"]
@@ -21,12 +29,17 @@ mod rounds;
 mod sample;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::num::NonZero;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
+
+use analysis::LogQuantity;
+use record::Run;
 
 use sample::{
     Count, PRESETS, RUNS, Width, cover, described, false_claims, sessions, true_claims, widths,
@@ -83,6 +96,16 @@ impl Row {
         self.finds.iter_mut().zip(finds).for_each(|(sum, new)| sum.sum(new));
     }
 
+    /// Adds a specimen by the cells of its sessions.
+    fn add_specimen(&mut self, drive: &Run, sessions: &[BTreeMap<String, LogQuantity>]) {
+        self.runs += sessions.len();
+        cover(drive, sessions, &mut self.cells);
+        self.compare(false_claims(drive, sessions), true_claims(drive, sessions));
+        for (cell, width) in widths(drive, sessions) {
+            self.widths.entry(cell).or_default().sum(width);
+        }
+    }
+
     /// The half-width of the cell that is widest for its spread, in standard deviations; a half of
     /// [`HALF_MIN`] is narrow enough.
     fn widest(&self) -> (f64, &str) {
@@ -109,11 +132,50 @@ fn main() -> ExitCode {
             let numbers = count.parse().ok().zip(seed.parse().ok());
             numbers.is_some_and(|(count, seed)| pairs::run(count, seed))
         }
+        [flag, directory, specimens, rest @ ..] if flag == "--campaigns" => {
+            let numbers = specimens.parse().ok().zip(presets_of(rest.first()));
+            let written = numbers.map(|(specimens, presets)| {
+                campaign::write(Path::new(directory), presets, specimens)
+            });
+            is_done(written.unwrap_or_else(|| Err("SPECIMENS and PRESETS are numbers".into())))
+        }
+        [flag, records] if flag == "--records" => is_done(recorded(Path::new(records))),
         [flag] if flag == "--rounds" => rounds::rounds_do_not_matter(),
         [flag] if flag == "--order" => rounds::order_does_not_matter(),
         _ => simulated(&words),
     };
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The first so many presets, or all of them.
+fn presets_of(word: Option<&String>) -> Option<&'static [&'static str]> {
+    let count = word.map_or(Some(PRESETS.len()), |word| word.parse().ok())?;
+    Some(&PRESETS[..count.min(PRESETS.len())])
+}
+
+/// Whether something succeeded; says why not.
+fn is_done(result: Result<(), Box<dyn Error>>) -> bool {
+    result.inspect_err(|error| eprintln!("{error}")).is_ok()
+}
+
+/// Judges the records of the campaigns. Fails if a goal is missed.
+fn recorded(records: &Path) -> Result<(), Box<dyn Error>> {
+    let specimens = campaign::read(records)?;
+    let is_recorded = |preset: &&str| specimens.iter().any(|(name, _)| name == preset);
+    let presets: Vec<&str> = PRESETS.into_iter().filter(is_recorded).collect();
+    let rows: Vec<Row> = presets
+        .iter()
+        .map(|preset| {
+            let (drive, mut row) = (described(preset), Row::default());
+            let own = specimens.iter().filter(|(name, _)| name == preset);
+            own.for_each(|(_, sessions)| row.add_specimen(&drive, sessions));
+            row
+        })
+        .collect();
+    if presets.is_empty() {
+        return Err("no specimen has all its sessions".into());
+    }
+    if print(&presets, &rows) { Ok(()) } else { Err("a goal is missed".into()) }
 }
 
 /// Runs on virtual drives; returns whether the goals are met.
@@ -133,18 +195,9 @@ fn simulated(words: &[String]) -> bool {
             if specimen > specimens {
                 break;
             }
-            let runs = sessions(presets[at], specimen, SIZE);
+            let sessions = sessions(presets[at], specimen, SIZE);
             let drive = described(presets[at]);
-            let claims = false_claims(&drive, &runs);
-            let finds = true_claims(&drive, &runs);
-            let widths = widths(&drive, &runs);
-            let row = &mut rows.lock().expect("no thread panicked")[at];
-            row.runs += runs.len();
-            cover(&drive, &runs, &mut row.cells);
-            row.compare(claims, finds);
-            for (cell, width) in widths {
-                row.widths.entry(cell).or_default().sum(width);
-            }
+            rows.lock().expect("no thread panicked")[at].add_specimen(&drive, &sessions);
         }
     };
     thread::scope(|scope| (0..threads()).for_each(|_| drop(scope.spawn(work))));

@@ -22,7 +22,7 @@ pub fn run(count: usize, seed: u64) -> bool {
     let work = || {
         while let Some((preset, specimen)) = drawn.get(next.fetch_add(1, Ordering::Relaxed)) {
             let drive = described(preset);
-            let runs = [1, 2].map(|i| session(preset, *specimen, 2 * specimen + i, SIZE));
+            let runs = [1, 2].map(|number| session(preset, *specimen, number, SIZE));
             let claims = [1.0, FASTER].map(|factor| differs(&drive, &runs, [&[0], &[1]], factor));
             if claims[0] {
                 eprintln!("claimed: {preset}, specimen {specimen}");

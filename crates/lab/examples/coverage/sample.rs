@@ -18,6 +18,9 @@ use script::{Options, Session};
 /// Numbers of runs that an interval rests on, including the present one.
 pub const RUNS: [usize; 3] = [1, 3, 5];
 
+/// Sessions of a specimen: one more than the largest number in [`RUNS`].
+pub const SESSIONS: usize = RUNS[RUNS.len() - 1] + 1;
+
 /// A true difference between two drives.
 pub const FASTER: f64 = 1.05;
 
@@ -103,6 +106,17 @@ pub fn described(preset: &str) -> Run {
     Run::new("quick", drive.target().target.clone())
 }
 
+/// The number of a specimen's session among all sessions.
+pub fn session_number(specimen: u64, session: u64) -> u64 {
+    1000 * specimen + session
+}
+
+/// The overrides of a session of a specimen.
+pub fn varied(specimen: u64, session: u64) -> [(&'static str, String); 3] {
+    let number = session_number(specimen, session).to_string();
+    [("vary", "1".into()), ("seed", specimen.to_string()), ("vary.session_seed", number)]
+}
+
 /// The primary cells of one session of a specimen.
 pub fn session(
     preset: &str,
@@ -110,16 +124,15 @@ pub fn session(
     session: u64,
     size: u64,
 ) -> BTreeMap<String, LogQuantity> {
-    let (specimen, seed) = (specimen.to_string(), session.to_string());
-    let pairs = [("vary", "1"), ("seed", specimen.as_str()), ("vary.session_seed", seed.as_str())];
+    let pairs = varied(specimen, session);
+    let pairs: Vec<_> = pairs.iter().map(|(key, value)| (*key, value.as_str())).collect();
     let options = Options { size: Some(size), seed: session, ..Options::default() };
     cells(primary(preset, &pairs, &options))
 }
 
-/// The sessions of one specimen, one more than the largest number in [`RUNS`].
+/// The sessions of one specimen.
 pub fn sessions(preset: &str, specimen: u64, size: u64) -> Vec<BTreeMap<String, LogQuantity>> {
-    let count = *RUNS.last().expect("some") as u64 + 1;
-    (1..=count).map(|s| session(preset, specimen, 1000 * specimen + s, size)).collect()
+    (1..=SESSIONS as u64).map(|number| session(preset, specimen, number, size)).collect()
 }
 
 /// For each number in [`RUNS`], adds whether the intervals of one specimen contain each cell's next
