@@ -97,10 +97,10 @@ pub async fn wait(config: &HubConfig, campaign: &Campaign) -> Result<String> {
             ensure!(failed.is_empty(), "{} runs failed; try: ask jobs --end failed", failed.len());
             return Ok(format!("{total} runs measured; the tag {tag} has {records} records\n"));
         }
-        let lost = hub.give_up(&labels).await?;
+        let runs = hub.give_up(&labels).await?;
         ensure!(
-            lost == 0,
-            "{lost} runs were begun {POOL_DELIVERIES} times without an end; look at the agents, then ask again"
+            runs == 0,
+            "{runs} runs were begun {POOL_DELIVERIES} times without an end; look at the agents, then ask again"
         );
         tokio::time::sleep(LOOK_EVERY).await;
     }
