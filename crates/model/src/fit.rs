@@ -29,8 +29,14 @@ const CORE_STEPS: i32 = 6;
 const CORE_STEP: f64 = 1.6;
 const CORE_FINE_STEP: f64 = 1.08;
 
-/// Misfits closer than this are equally good: 5% in one cell.
-const AMBIGUOUS: f64 = 0.0025;
+/// Misfits closer than this are equally good: 7% in one cell.
+const AMBIGUOUS: f64 = 0.005;
+
+/// A coarse step of the core time hides so much misfit.
+const COARSE: f64 = 0.1;
+
+/// Share of the link's ceiling from which a rate is that of the link.
+const LINK_BOUND: f64 = 0.93;
 
 /// State of the drive before a cell was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,13 +175,23 @@ fn fit_pass(spec: &mut DriveSpec, observed: &Observed) {
         put(figure, rounded(bytes / rate * 1e6), "fastest write, cached or not");
         return;
     };
+    let ceiling = spec.link_ceiling().map_or(f64::INFINITY, |rate| LINK_BOUND * rate);
     let native = pass.again.unwrap_or(pass.cache.map_or(pass.average, |(_, _, after)| after));
-    put(&mut spec.nand.program_us, rounded(full / native * 1e6), "overwrite rate");
+    // Of flash as fast as the link, only a bound is known.
+    if native < ceiling || full / *spec.nand.program_us * 1e6 < native {
+        put(&mut spec.nand.program_us, rounded(full / native * 1e6), "overwrite rate");
+    }
+    if pass.cache.is_none() && pass.average > ceiling {
+        // A cache behind the link does not show.
+        return;
+    }
     let (bytes, inside, after) = pass.cache.unwrap_or((0.0, 0.0, native));
     put(&mut spec.slc.dynamic, Size(bytes as u64), "bytes until the first drop");
     put(&mut spec.slc.fixed, Size(0), "bytes until the first drop, fixed and dynamic together");
     if inside > 0.0 {
-        put(&mut spec.nand.slc_program_us, rounded(row / inside * 1e6), "rate in the cache");
+        if inside < ceiling || row / *spec.nand.slc_program_us * 1e6 < inside {
+            put(&mut spec.nand.slc_program_us, rounded(row / inside * 1e6), "rate in the cache");
+        }
         let drain = rounded((1.0 - after / native).clamp(0.0, 0.9));
         put(&mut spec.slc.drain, drain, "rate after the cache over the overwrite rate");
     }
@@ -187,11 +203,15 @@ fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     for _ in 0..2 {
         let predicted = run_pass(spec, pass);
         let ratio = |predicted: f64, measured: f64| (predicted / measured).clamp(0.5, 2.0);
-        if let Some(rate) = pass.again {
+        if let Some(rate) = pass.again
+            && spec.nand.program_us.from == FigureOrigin::Fitted
+        {
             let value = *spec.nand.program_us * ratio(predicted.again.unwrap_or(rate), rate);
             put(&mut spec.nand.program_us, rounded(value), "overwrite rate");
         }
-        if let (Some((_, inside, _)), Some((_, cached_rate, _))) = (pass.cache, predicted.cache) {
+        if let (Some((_, inside, _)), Some((_, cached_rate, _))) = (pass.cache, predicted.cache)
+            && spec.nand.slc_program_us.from == FigureOrigin::Fitted
+        {
             let value = *spec.nand.slc_program_us * ratio(cached_rate, inside);
             put(&mut spec.nand.slc_program_us, rounded(value), "rate in the cache");
         }
@@ -242,23 +262,32 @@ fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
     let steps = |from: f64, step: f64| (-CORE_STEPS..=CORE_STEPS).map(move |n| from * step.powi(n));
     let nearest = |a: &(f64, DriveSpec), b: &(f64, DriveSpec)| a.0.total_cmp(&b.0);
     let usual = *spec.command.read_us;
-    let by_dies = DIES
+    let coarse = DIES
         .iter()
         .filter_map(|dies| steps(usual, CORE_STEP).map(|core| trial(*dies, core)).min_by(nearest));
-    let by_dies: Vec<(f64, DriveSpec)> = by_dies.collect();
-    let Some((_, coarse)) = by_dies.iter().min_by(|a, b| nearest(a, b)) else {
-        return spec.clone();
-    };
-    let fine = steps(*coarse.command.read_us, CORE_FINE_STEP);
-    let fine = fine.map(|core| trial(*coarse.nand.dies, core));
-    let Some((misfit, mut finest)) = fine.min_by(nearest) else { return coarse.clone() };
-    let mut others = by_dies.iter().filter(|(_, other)| *other.nand.dies != *coarse.nand.dies);
-    if let Some((_, other)) = others.find(|(other, _)| *other < misfit + AMBIGUOUS) {
-        let figure = &mut finest.nand.dies;
+    let coarse: Vec<(f64, DriveSpec)> = coarse.collect();
+    let least = coarse.iter().map(|(misfit, _)| *misfit).fold(f64::INFINITY, f64::min);
+    let promising = coarse.iter().filter(|(misfit, _)| *misfit < least + COARSE);
+    let fine = promising.filter_map(|(_, spec)| {
+        let cores = steps(*spec.command.read_us, CORE_FINE_STEP);
+        cores.map(|core| trial(*spec.nand.dies, core)).min_by(nearest)
+    });
+    let fine: Vec<(f64, DriveSpec)> = fine.collect();
+    let least = fine.iter().map(|(misfit, _)| *misfit).fold(f64::INFINITY, f64::min);
+    let mut good = fine.into_iter().filter(|(misfit, _)| *misfit < least + AMBIGUOUS);
+    let Some((_, mut best)) = good.next() else { return spec.clone() };
+    // Of numbers that fit equally well, the one nearest to the base's stays, as a guess.
+    for (_, other) in good {
+        let distances = [&best, &other]
+            .map(|trial| libm::log(f64::from(*trial.nand.dies) / f64::from(*spec.nand.dies)).abs());
+        if distances[1] < distances[0] {
+            best = other;
+        }
+        let figure = &mut best.nand.dies;
         figure.from = FigureOrigin::Guessed;
-        figure.source = format!("not distinguished from {}", *other.nand.dies);
+        figure.source = "another number fits as well".into();
     }
-    finest
+    best
 }
 
 /// Sum of squared logarithms of measured over predicted.

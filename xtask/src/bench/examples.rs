@@ -10,6 +10,7 @@
 //! - `verdicts`: how often `quick` names the right cause of a figure, and how often a wrong one:
 //!   virtual drives with a known cause, judged by removing the cause; or drives drawn at random,
 //!   judged by removing every possible cause (`--draw N --seed S`).
+//! - `twin`: how well fitted drives predict work that nothing measured, on drives hidden by a seed.
 //! - `headlines`: how often its headline names the largest loss with a true cause, on the same drawn
 //!   drives.
 
@@ -57,6 +58,21 @@ pub fn drawn(name: &str, flags: &[&str], count: &str, seed: &str) -> Result<Exit
     print!("{text}");
     let command = format!("cargo xtask bench {name} --draw {count} --seed {seed}");
     results::write(&format!("{name}, drawn"), &command, &text)?;
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub fn twin(effort: Effort) -> Result<Outcome> {
+    let drives = if effort.is_whole() { "5" } else { "1" };
+    let (met, text) = printed_by("twin", &["--drives", drives])?;
+    // One drive says nothing about the goals.
+    Ok(Outcome::Ran { met: met || !effort.is_whole(), text })
+}
+
+/// The same on five drives drawn with this seed.
+pub fn twin_drawn(seed: &str) -> Result<ExitCode> {
+    let (met, text) = printed_by("twin", &["--seed", seed])?;
+    print!("{text}");
+    results::write("twin", &format!("cargo xtask bench twin --seed {seed}"), &text)?;
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

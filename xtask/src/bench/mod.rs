@@ -107,6 +107,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("predict", predict::run),
     ("recorder", examples::recorder),
     ("stacks", stacks::run),
+    ("twin", examples::twin),
     ("verdicts", examples::verdicts),
 ];
 
@@ -128,6 +129,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["headlines", "--draw", count, "--seed", seed] => {
             return examples::drawn("headlines", &["--headlines"], count, seed);
         }
+        ["twin", "--seed", seed] => return examples::twin_drawn(seed),
         ["import-against", ref rest @ ..] => return import_against::run(rest),
         ["predict", filter] if filter != "--tiny" => return predict::run_some(filter),
         ["rigs", directory] => return rigs::run(directory),
@@ -156,7 +158,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
              coverage --rounds, cuts, fio-against, fleet --seconds N, flips, guard, headlines --draw N --seed S, \
              hosts --seed S [--cases N], import-against, iozone-against, \
-             kills, plans, predict ROWS, rigs DIR, same REV, store, unsteady, \
+             kills, plans, predict ROWS, rigs DIR, same REV, store, twin --seed N, unsteady, \
              verdicts --draw N --seed S",
             known.join("|")
         );

@@ -49,6 +49,7 @@ pub struct FitReport {
     /// The description as the text of a file.
     pub toml: String,
     spec: DriveSpec,
+    observed: Observed,
 }
 
 impl FitReport {
@@ -56,7 +57,7 @@ impl FitReport {
     /// undetermined parameters the prediction rests.
     pub fn foresee(&self, workload: &Workload, before: Before) -> Foreseen {
         let cell = MeasuredCell { workload: workload.clone(), before, rate: 0.0 };
-        model::fit::foresee(&self.spec, &cell)
+        model::fit::foresee(&self.spec, &cell, &self.observed)
     }
 }
 
@@ -98,6 +99,16 @@ impl Measurements {
         let toml = file::fitted_text(&fitted.spec, &ids);
         let (advice, without_effect) = advice::advice(&self.runs, &undetermined);
         let model::fit::Fitted { spec, predictions } = fitted;
-        Ok(FitReport { decided, undetermined, advice, without_effect, predictions, toml, spec })
+        let observed = self.observed.clone();
+        Ok(FitReport {
+            decided,
+            undetermined,
+            advice,
+            without_effect,
+            predictions,
+            toml,
+            spec,
+            observed,
+        })
     }
 }

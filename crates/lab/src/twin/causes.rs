@@ -88,23 +88,20 @@ impl TestedCause {
 /// Another drive by its identity: model or capacity.
 pub(super) fn identity(twin: &DriveSpec, run: &Run) -> Option<TestedCause> {
     let drive = run.target.drive.as_ref()?;
-    let another = |evidence: String| {
-        Some(TestedCause::new(DriveChange::AnotherDrive, CauseOutcome::Explains, evidence))
-    };
     if let Some(model) = drive.model.as_deref()
         && !twin.model.is_empty()
         && model != twin.model
         && !is_model(model, &twin.model)
     {
-        return another(format!("the drive is a {model}, the twin a {}", twin.model));
+        return another_drive(format!("the drive is a {model}, the twin a {}", twin.model));
     }
     let bytes = drive.bytes.filter(|bytes| *bytes > 0)?;
-    let (ours, twins) = (bytes as f64, twin.capacity.0 as f64);
+    let (measured, expected) = (bytes as f64, twin.capacity.0 as f64);
     if twin.capacity.from != FigureOrigin::Guessed
-        && ours.max(twins) > CAPACITY_FACTOR * ours.min(twins)
+        && measured.max(expected) > CAPACITY_FACTOR * measured.min(expected)
     {
         let sizes = [bytes, twin.capacity.0].map(units::decimal);
-        return another(format!("the drive has {}, the twin {}", sizes[0], sizes[1]));
+        return another_drive(format!("the drive has {}, the twin {}", sizes[0], sizes[1]));
     }
     None
 }
@@ -163,18 +160,19 @@ impl Tests<'_> {
             evidence += ", at which nothing is known to limit its rate";
             return Ok(TestedCause::new(change, CauseOutcome::DoesNotExplain, evidence));
         }
-        let (mut hot, mut reached) = (self.twin.clone(), usual);
-        let mut repeated = None;
+        let (mut hot, mut celsius) = (self.twin.clone(), usual);
+        let mut hot_figures = None;
         for _ in 0..HEATINGS {
-            if (hottest - reached).abs() <= REACHED_C {
+            if (hottest - celsius).abs() <= REACHED_C {
                 break;
             }
-            hot.heat.ambient_c.value += hottest - reached;
+            hot.heat.ambient_c.value += hottest - celsius;
             let heated = self.repeat.on(&hot)?;
-            reached = heated.conditions.hottest_c.unwrap_or(hottest);
-            repeated = Some(heated);
+            celsius = heated.conditions.hottest_c.unwrap_or(hottest);
+            hot_figures = Some(heated);
         }
-        let outcome = repeated.map_or(CauseOutcome::DoesNotExplain, |heated| self.outcome(&heated));
+        let outcome =
+            hot_figures.map_or(CauseOutcome::DoesNotExplain, |heated| self.outcome(&heated));
         Ok(TestedCause::new(change, outcome, evidence))
     }
 
@@ -184,8 +182,9 @@ impl Tests<'_> {
         let Some((ceiling, usual)) = self.reported.link_bytes_per_s.zip(twins) else {
             return Ok(not_reported(change, "the link is not reported"));
         };
-        let [now, then] = [ceiling, usual].map(units::throughput);
-        let evidence = format!("the link of the drive carries {now}, that of the twin {then}");
+        let [ceiling_text, usual_text] = [ceiling, usual].map(units::throughput);
+        let evidence =
+            format!("the link of the drive carries {ceiling_text}, that of the twin {usual_text}");
         if ceiling * SLOWER_LINK > usual {
             return Ok(TestedCause::new(change, CauseOutcome::Excluded, evidence));
         }
@@ -199,23 +198,18 @@ impl Tests<'_> {
         let drive = self.run.target.drive.as_ref();
         let names = drive.and_then(|drive| drive.link.as_ref()?.now.as_deref()).unwrap_or_default();
         let buses: Vec<&str> = names.split(" + ").collect();
-        let given = |name: &str| Figure {
-            value: name.to_string(),
-            from: FigureOrigin::Given,
-            source: String::new(),
-        };
         let first = buses[0];
         let is_port = buses.len() == linked.link.len() + 1;
         if bus(first, 0).is_some() && is_port {
-            linked.link.insert(0, LinkSpec { bus: given(first), ..LinkSpec::default() });
+            linked.link.insert(0, LinkSpec { bus: given_bus(first), ..LinkSpec::default() });
         } else if bus(first, 0).is_some()
             && linked.link.first().is_some_and(|link| *link.bus != first)
         {
-            linked.link[0] = LinkSpec { bus: given(first), ..LinkSpec::default() };
+            linked.link[0] = LinkSpec { bus: given_bus(first), ..LinkSpec::default() };
         } else if let Some(link) = linked.link.first_mut() {
             link.ceiling_mb_s.value = ceiling / 1e6;
         } else {
-            let mut link = LinkSpec { bus: given("none"), ..LinkSpec::default() };
+            let mut link = LinkSpec { bus: given_bus("none"), ..LinkSpec::default() };
             link.ceiling_mb_s.value = ceiling / 1e6;
             linked.link.push(link);
         }
@@ -238,4 +232,13 @@ impl Tests<'_> {
 
 fn not_reported(change: DriveChange, evidence: &str) -> TestedCause {
     TestedCause::new(change, CauseOutcome::NotReported, evidence.to_string())
+}
+
+/// Another drive, by this evidence.
+fn another_drive(evidence: String) -> Option<TestedCause> {
+    Some(TestedCause::new(DriveChange::AnotherDrive, CauseOutcome::Explains, evidence))
+}
+
+fn given_bus(name: &str) -> Figure<String> {
+    Figure { value: name.to_string(), from: FigureOrigin::Given, source: String::new() }
 }

@@ -160,10 +160,10 @@ fn figure(run: &Run, metric: &Metric, reference: &Reference<'_>) -> Option<HeldF
         None => (twin, "twin", reference.accuracy.of_metric(&key)?),
     };
     let rounds = [Some(metric), earlier.or(Some(twin_metric))].into_iter().flatten();
-    let within: f64 = rounds.map(|metric| variance_of_mean(&metric.samples)).sum();
-    let between = between_runs(run, metric);
+    let round_variance: f64 = rounds.map(|metric| variance_of_mean(&metric.samples)).sum();
+    let run_spread = between_runs(run, metric);
     let tail = if key.is_main() { 1.0 } else { TAIL_FACTOR };
-    let chance = DEVIATIONS * tail * (2.0 * between.powi(2) + within).sqrt();
+    let chance = DEVIATIONS * tail * (2.0 * run_spread.powi(2) + round_variance).sqrt();
     let band = chance.hypot(accuracy * tail).max(NARROWEST);
     let differs = libm::log(measured / expected).abs() > band;
     Some(HeldFigure {
@@ -182,7 +182,7 @@ fn figure(run: &Run, metric: &Metric, reference: &Reference<'_>) -> Option<HeldF
 /// Standard deviation between runs of the drive: learnt, if its runs gave an interval for the next,
 /// which has two deviations on each side.
 fn between_runs(run: &Run, metric: &Metric) -> f64 {
-    let assumed = spread::prior_of_metric(run, &metric.key());
+    let prior = spread::prior_of_metric(run, &metric.key());
     let interval = metric.low.zip(metric.high).filter(|(low, _)| *low > 0.0);
     match interval {
         Some((low, high))
@@ -190,7 +190,7 @@ fn between_runs(run: &Run, metric: &Metric) -> f64 {
         {
             libm::log(high / low) / 4.0
         }
-        _ => assumed,
+        _ => prior,
     }
 }
 

@@ -123,9 +123,14 @@ fn verdict(differs: bool, causes: &[TestedCause]) -> TwinVerdict {
     }
 }
 
+/// `run 12`, or `the run` outside a store.
+fn run_name(run: &Run) -> String {
+    run.number.map_or("the run".into(), |number| format!("run {number}"))
+}
+
 /// Refuses a record that says itself that it is no measure of the drive.
 fn refuse_unusable(run: &Run) -> Result<()> {
-    let name = sentence::run_name(run);
+    let name = run_name(run);
     let refuse = |why: &str| {
         let error = LabError::usage(format!("{name} {why}"));
         Err(error.advise("another run of the same method"))

@@ -11,7 +11,7 @@ use rig::Event;
 use script::{Common, Options, Session};
 use workload::units;
 
-use super::sentence::run_name;
+use super::run_name;
 use crate::beside;
 use crate::error::{LabError, Result};
 use crate::work::{self, Work};

@@ -5,11 +5,7 @@ use record::{Run, Unit, capitalised};
 use super::TwinVerdict;
 use super::causes::{CauseOutcome, DriveChange, TestedCause};
 use super::figures::HeldFigure;
-
-/// `run 12`, or `the run` outside a store.
-pub(super) fn run_name(run: &Run) -> String {
-    run.number.map_or("the run".into(), |number| format!("run {number}"))
-}
+use super::run_name;
 
 pub(super) fn sentence(
     verdict: TwinVerdict,
@@ -51,15 +47,11 @@ pub(super) fn sentence(
 
 /// Why no cause is named.
 fn why(figures: &[HeldFigure], causes: &[TestedCause]) -> String {
-    let named = |outcome: CauseOutcome| {
-        let matching = causes.iter().filter(|cause| cause.outcome == outcome);
-        matching.map(|cause| cause.change.words()).collect::<Vec<_>>()
-    };
-    let explaining = named(CauseOutcome::Explains);
+    let explaining = words_of(causes, CauseOutcome::Explains);
     if explaining.len() > 1 {
         return format!("{} would explain it, each alone", explaining.join(" and "));
     }
-    let unreported = named(CauseOutcome::NotReported);
+    let unreported = words_of(causes, CauseOutcome::NotReported);
     let unreported = if unreported.is_empty() {
         String::new()
     } else {
@@ -91,11 +83,17 @@ fn widest(figures: &[HeldFigure]) -> String {
         r if r >= 1.995 => format!("{r:.1} times"),
         r => format!("{:.0}% of", 100.0 * r),
     };
-    let others = match count - 1 {
+    let more_figures = match count - 1 {
         0 => String::new(),
         1 => ", one more figure differs".to_string(),
         more => format!(", {more} more figures differ"),
     };
     let figure = if widest.unit == Unit::Nanoseconds { "the time of " } else { "" };
-    format!("{figure}{}: {times} what is expected{others}", widest.label)
+    format!("{figure}{}: {times} what is expected{more_figures}", widest.label)
+}
+
+/// The causes with this outcome, in words.
+fn words_of(causes: &[TestedCause], outcome: CauseOutcome) -> Vec<&'static str> {
+    let matching = causes.iter().filter(|cause| cause.outcome == outcome);
+    matching.map(|cause| cause.change.words()).collect()
 }

@@ -104,3 +104,45 @@ fn a_drive_without_a_cache_is_fitted_from_a_base_with_a_cache() {
     let base = "wd-sn530-256?nand.bits=2&nand.channels=8";
     fitted_to("samsung-970-pro-1t", &[("capacity", "48GB")], base);
 }
+
+/// What a fit advises is true: the run of the advice determines what was missing.
+#[test]
+fn the_advised_run_determines_the_spare_flash_and_the_rest_gives_the_flash() {
+    let place = tempfile::tempdir().expect("a directory");
+    let store = place.path().join("s.sqlite");
+    let pairs = [
+        ("capacity", "4GiB"),
+        ("slc", "1GiB"),
+        ("op", "0.15"),
+        ("nand.read_us", "75"),
+        ("nand.dies", "8"),
+    ];
+    let query: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let target = format!("sim:samsung-970-evo-plus-500?{}", query.join("&"));
+    let [quick, sustain, states] =
+        ["quick", "sustain", "states"].map(|method| run(method, &target, &store));
+    let fit = |runs: &[Run]| {
+        let measurements = Measurements::from_runs("fitted", runs).expect("measurements");
+        measurements.fit(Some("samsung-970-evo-plus-500?slc=1GiB")).expect("fitted")
+    };
+    let fitted = fit(&[quick.clone(), sustain.clone()]);
+    let advised = fitted.advice.iter().find(|advice| advice.parameters == ["op"]);
+    let command = &advised.expect("advice about the spare flash").command;
+    assert_eq!(*command, format!("ssdyno run '{target}' -m states"));
+    let value = |fitted: &lab::fit::FitReport, key: &str| {
+        let figure = fitted.decided.iter().find(|figure| figure.key == key);
+        figure.and_then(|figure| figure.value.parse::<f64>().ok())
+    };
+    let near = |value: Option<f64>, truth: f64| {
+        let value = value.expect("determined");
+        assert!((value / truth - 1.0).abs() < 0.15, "{value} for {truth}");
+    };
+    near(value(&fitted, "nand.read_us"), 75.0);
+    if let Some(dies) = value(&fitted, "nand.dies") {
+        near(Some(dies), 8.0);
+    }
+    assert_eq!(value(&fitted, "op"), None);
+    let fitted = fit(&[quick, sustain, states]);
+    near(value(&fitted, "op"), 0.15);
+    assert!(!fitted.advice.iter().any(|advice| advice.parameters.contains(&"op".to_string())));
+}

@@ -41,8 +41,7 @@ pub fn run(args: &CheckArgs) -> Result {
 
 fn as_text(check: &TwinCheck, style: &Style) -> String {
     let width = style.width.min(90);
-    let ink = if check.verdict == TwinVerdict::Same { Ink::Good } else { Ink::Warn };
-    let mut text = format!("{}\n\n", style.paint(ink, &screen::wrap(&check.sentence, width)));
+    let mut text = format!("{}\n\n", screen::wrap(&check.sentence, width));
     text += &figures(&check.figures, style);
     if !check.causes.is_empty() {
         text += &format!("\n{}", causes(&check.causes, style));
