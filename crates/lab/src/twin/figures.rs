@@ -164,7 +164,7 @@ fn figure(run: &Run, metric: &Metric, reference: &Reference<'_>) -> Option<HeldF
     let run_spread = between_runs(run, metric);
     let tail = if key.is_main() { 1.0 } else { TAIL_FACTOR };
     let chance = DEVIATIONS * tail * (2.0 * run_spread.powi(2) + round_variance).sqrt();
-    let band = chance.hypot(accuracy * tail).max(NARROWEST);
+    let band = libm::hypot(chance, accuracy * tail).max(NARROWEST);
     let differs = libm::log(measured / expected).abs() > band;
     Some(HeldFigure {
         label: Naming::Ours.metric(&key),

@@ -152,9 +152,9 @@ fn parse_span(text: &str) -> std::result::Result<std::time::Duration, String> {
     if !text.contains(':') {
         return units::parse_duration(text);
     }
-    let parts = text.split(':').map(|part| part.parse::<u64>().map_err(|e| e.to_string()));
-    let seconds = parts.fold(Ok(0), |sum: std::result::Result<u64, String>, part| {
-        sum.and_then(|sum| Ok(sum.saturating_mul(60).saturating_add(part?)))
+    let seconds = text.split(':').try_fold(0u64, |sum, part| {
+        let part: u64 = part.parse().map_err(|_| format!("'{text}' is not a time"))?;
+        Ok(sum.saturating_mul(60).saturating_add(part))
     });
     seconds.map(std::time::Duration::from_secs)
 }
