@@ -2,7 +2,7 @@
 //! shows the same figures.
 
 use model::{DriveSpec, Figure, FigureOrigin, LinkSpec, bus};
-use record::Run;
+use record::{HistoryKey, Run, TargetKind};
 use serde::Serialize;
 use workload::units;
 
@@ -85,8 +85,9 @@ impl TestedCause {
     }
 }
 
-/// Another drive by its identity: model or capacity.
-pub(super) fn identity(twin: &DriveSpec, run: &Run) -> Option<TestedCause> {
+/// Another drive by its identity: model, capacity, or a number of its own that no run has which the
+/// twin was fitted to.
+pub(super) fn identity(twin: &DriveSpec, run: &Run, fitted_to: &[Run]) -> Option<TestedCause> {
     let drive = run.target.drive.as_ref()?;
     if let Some(model) = drive.model.as_deref()
         && !twin.model.is_empty()
@@ -95,15 +96,29 @@ pub(super) fn identity(twin: &DriveSpec, run: &Run) -> Option<TestedCause> {
     {
         return another_drive(format!("the drive is a {model}, the twin a {}", twin.model));
     }
-    let bytes = drive.bytes.filter(|bytes| *bytes > 0)?;
-    let (measured, expected) = (bytes as f64, twin.capacity.0 as f64);
-    if twin.capacity.from != FigureOrigin::Guessed
-        && measured.max(expected) > CAPACITY_FACTOR * measured.min(expected)
+    if let Some(bytes) = drive.bytes.filter(|bytes| *bytes > 0)
+        && twin.capacity.from != FigureOrigin::Guessed
+        && ratio_of(bytes, twin.capacity.0) > CAPACITY_FACTOR
     {
         let sizes = [bytes, twin.capacity.0].map(units::decimal);
         return another_drive(format!("the drive has {}, the twin {}", sizes[0], sizes[1]));
     }
-    None
+    let key = own_key(run)?;
+    let keys: Vec<HistoryKey> = fitted_to.iter().filter_map(own_key).collect();
+    let first = keys.first().filter(|_| !keys.contains(&key))?;
+    another_drive(format!("the drive calls itself {}, that of the twin {}", key.text, first.text))
+}
+
+/// The larger of two sizes over the smaller.
+fn ratio_of(one: u64, other: u64) -> f64 {
+    one.max(other) as f64 / one.min(other).max(1) as f64
+}
+
+/// The key by which a real drive names itself; `None` if it has none, or is virtual: two descriptions
+/// of one virtual drive differ.
+fn own_key(run: &Run) -> Option<HistoryKey> {
+    let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref())?;
+    (run.target.kind != TargetKind::Virtual && !key.weak).then_some(key)
 }
 
 /// Tests wear, heat and the link.
@@ -241,4 +256,32 @@ fn another_drive(evidence: String) -> Option<TestedCause> {
 
 fn given_bus(name: &str) -> Figure<String> {
     Figure { value: name.to_string(), from: FigureOrigin::Given, source: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{DriveIdentity, Target};
+
+    use super::*;
+
+    fn run(kind: TargetKind, serial: &str) -> Run {
+        let drive = DriveIdentity { serial: Some(serial.into()), ..DriveIdentity::default() };
+        let target = Target { kind, drive: Some(drive), ..Target::default() };
+        Run::new("quick", target)
+    }
+
+    #[test]
+    fn a_serial_number_that_no_fitted_run_has_is_another_drive() {
+        let twin = DriveSpec::preset("crucial-mx500-1t").expect("a preset");
+        let is_other = |kind, serial: &str, fitted: &[&str]| {
+            let fitted: Vec<Run> = fitted.iter().map(|serial| run(kind, serial)).collect();
+            identity(&twin, &run(kind, serial), &fitted).is_some()
+        };
+        let device = |serial, fitted| is_other(TargetKind::Device, serial, fitted);
+        let (own, others) = ("S1A2B3C4D5", ["S9Z8Y7X6W5", "S1A2B3C4D5"]);
+        assert!(device(own, &others[..1]));
+        assert!(!device(own, &others) && !device(own, &[]));
+        assert!(!device("0000000000", &others[..1]), "a number that many drives have");
+        assert!(!is_other(TargetKind::Virtual, own, &others[..1]));
+    }
 }

@@ -99,7 +99,8 @@ pub fn check(
         return Err(LabError::usage(text).advise("a run of quick, sustain or states"));
     }
     let differs = figures.iter().any(|figure| figure.differs);
-    let mut causes: Vec<TestedCause> = causes::identity(&twin.spec, run).into_iter().collect();
+    let mut causes: Vec<TestedCause> =
+        causes::identity(&twin.spec, run, fitted_to).into_iter().collect();
     if differs && causes.is_empty() {
         causes = causes::test(&twin.spec, run, &repeat, &simulated, &figures)?;
     }
