@@ -162,6 +162,7 @@ fn a_change_is_named_rightly_or_not_at_all() {
             (TwinVerdict::Same, Some(_)) => "unnoticed",
             (TwinVerdict::Changed(change), Some(cause)) if change == cause => "named",
             (TwinVerdict::Undetermined, Some(_)) => "undetermined",
+            (TwinVerdict::Undetermined, None) => "alarmed",
             _ => "WRONG",
         };
         println!(
@@ -175,6 +176,9 @@ fn a_change_is_named_rightly_or_not_at_all() {
         *counts.entry((case.disturbance, judgement)).or_default() += 1;
     }
     println!("twin: {counts:?}");
+    // A figure of the same drive may lie beyond its band by chance; then nothing is named.
+    let count = |word| counts.get(&(Disturbance::None, word)).copied().unwrap_or_default();
+    assert!(20 * count("alarmed") <= (count("same") + count("alarmed")).max(20), "{counts:?}");
     let named: usize =
         counts.iter().filter(|((_, word), _)| *word == "named").map(|(_, count)| count).sum();
     assert!(4 * named >= cases, "only {named} of {cases} were named: {counts:?}");
