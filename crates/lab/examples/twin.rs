@@ -6,25 +6,25 @@
 //! run determined is marked; the others must be right.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::Simulator;
+use lab::Options;
 use lab::fit::{Before, FitReport, Measurements};
-use lab::{Options, Request, Work};
 use model::DriveSpec;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use record::Run;
 use rig::{Preparation, Rig};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
 #[path = "../tests/it/quiet/mod.rs"]
 mod quiet;
+#[path = "../tests/it/recorded/mod.rs"]
+mod recorded;
 
-use quiet::Quiet;
+use recorded::recorded;
 
 /// The bases: what is known before a measurement.
 const CLASSES: [&str; 5] = ["pcie3-8ch", "pcie3-4ch", "sata-tlc", "pcie4-8ch", "pcie4-4ch-hmb"];
@@ -111,18 +111,6 @@ impl Hidden {
         let class = DriveSpec::from_class(self.class).expect("a class");
         class.with_overrides(&pairs).expect("in range")
     }
-}
-
-fn run(method: &str, target: &str, store: &Path) -> Run {
-    let request = Request { store: Some(store.to_path_buf()), ..Request::on(target) };
-    let options = Options::default();
-    let work = Work::method(method, &options).expect("a method");
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let planned = request.plan(&work).expect("a plan");
-    let begun = planned.begin(Box::new(Quiet), &interrupt).expect("it begins");
-    let recorded = begun.run(&interrupt);
-    recorded.ended.and(recorded.kept).expect("it ends well");
-    recorded.run
 }
 
 /// Work that no method of [`METHODS`] has, with its options for `ssdyno io`.
@@ -229,7 +217,8 @@ fn main() -> ExitCode {
     for drive in 0..drives {
         let hidden = Hidden::draw(&mut dice);
         let store = place.path().join(format!("{drive}.sqlite"));
-        let runs = METHODS.map(|method| run(method, &hidden.name(), &store));
+        let runs =
+            METHODS.map(|method| recorded(method, &hidden.name(), &Options::default(), &store));
         let measurements = Measurements::from_runs("twin", &runs).expect("measurements");
         let base = format!("class={}", hidden.class);
         let fitted = measurements.fit(Some(&base)).expect("fitted");

@@ -1,13 +1,10 @@
 //! Answers of whole runs that were once wrong, on the drives that showed it.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use fuzz::Random;
-use lab::{Options, Request, Work};
+use lab::Options;
 use record::{Answer, Run, Stamp, VerdictKind};
 
-use crate::quiet::Quiet;
+use crate::recorded::recorded;
 
 fn answer(method: &str, target: &str, seed: u64) -> Answer {
     ran(method, target, seed).answer.expect("an answer")
@@ -15,15 +12,8 @@ fn answer(method: &str, target: &str, seed: u64) -> Answer {
 
 fn ran(method: &str, target: &str, seed: u64) -> Run {
     let place = tempfile::tempdir().expect("a directory");
-    let mut request = Request { store: Some(place.path().join("runs")), ..Request::on(target) };
-    request.instrument.seed = seed;
     let options = Options { seed, ..Options::default() };
-    let work = Work::method(method, &options).expect("a method");
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let planned = request.plan(&work).expect("a plan");
-    let recorded = planned.begin(Box::new(Quiet), &interrupt).expect("begun").run(&interrupt);
-    recorded.ended.and(recorded.kept).expect("it ends well");
-    recorded.run
+    recorded(method, target, &options, &place.path().join("runs"))
 }
 
 /// The link was named, which limits other cells, and lifted changed nothing.

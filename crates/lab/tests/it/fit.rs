@@ -1,34 +1,20 @@
 //! Fits end to end: `quick` and `sustain` measure a virtual drive, another preset is fitted to the
 //! records, and the fitted drive predicts other workloads on the measured one within 10%.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::Simulator;
+use lab::Options;
 use lab::fit::Measurements;
-use lab::{Options, Request, Work};
 use model::DriveSpec;
 use record::Run;
 use rig::{Preparation, Rig};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
-use crate::quiet::Quiet;
+use crate::recorded::recorded;
 
 const GB: u64 = 1_000_000_000;
-
-/// The record of a method on a virtual drive.
-fn run(method: &str, target: &str, store: &Path) -> Run {
-    let request = Request { store: Some(store.to_path_buf()), ..Request::on(target) };
-    let options = Options::default();
-    let work = Work::method(method, &options).expect("a method");
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let planned = request.plan(&work).expect("a plan");
-    let begun = planned.begin(Box::new(Quiet), &interrupt).expect("it begins");
-    let recorded = begun.run(&interrupt);
-    recorded.ended.and(recorded.kept).expect("it ends well");
-    recorded.run
-}
 
 /// The rate of a workload on a new drive, in bytes per second. For reads, the region is written
 /// first.
@@ -70,7 +56,8 @@ fn fitted_to(measured: &str, pairs: &[(&str, &str)], base: &str) {
     let query: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let target = format!("sim:{measured}?{}", query.join("&"));
     let store = place.path().join("s.sqlite");
-    let runs = ["quick", "sustain"].map(|method| run(method, &target, &store));
+    let runs =
+        ["quick", "sustain"].map(|method| recorded(method, &target, &Options::default(), &store));
     let measurements = Measurements::from_runs("fitted", &runs).expect("measurements");
     let found = measurements.fit(Some(base)).expect("fitted");
     let undetermined: Vec<_> = found.undetermined.iter().map(|f| f.key.as_str()).collect();
@@ -119,8 +106,8 @@ fn the_advised_run_determines_the_spare_flash_and_the_rest_gives_the_flash() {
     ];
     let query: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let target = format!("sim:samsung-970-evo-plus-500?{}", query.join("&"));
-    let [quick, sustain, states] =
-        ["quick", "sustain", "states"].map(|method| run(method, &target, &store));
+    let [quick, sustain, states] = ["quick", "sustain", "states"]
+        .map(|method| recorded(method, &target, &Options::default(), &store));
     let fit = |runs: &[Run]| {
         let measurements = Measurements::from_runs("fitted", runs).expect("measurements");
         measurements.fit(Some("samsung-970-evo-plus-500?slc=1GiB")).expect("fitted")

@@ -14,6 +14,7 @@ mod next_time;
 mod plans;
 mod proving;
 mod quiet;
+mod recorded;
 mod stream;
 mod twin;
 mod unsteady;

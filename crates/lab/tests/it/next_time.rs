@@ -2,30 +2,22 @@
 //! drives on the same port give the host's ceiling.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::{Options, Request, Work};
+use lab::Options;
 use record::{Covers, Run};
 
-use crate::quiet::Quiet;
+use crate::recorded::recorded;
 
 const SMALL: &str = "sim:samsung-970-evo-plus-250?capacity=4GiB";
 
 /// Runs `quick` and loads its record from the store.
 fn quick(target: &str, seconds: u64, seed: u64, store: &Path) -> Run {
-    let request = Request { store: Some(store.to_path_buf()), ..Request::on(target) };
     let time = Some(Duration::from_secs(seconds));
     let options = Options { time, seed, size: Some(64 << 20), ..Options::default() };
-    let work = Work::method("quick", &options).expect("a method");
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let planned = request.plan(&work).expect("a plan");
-    let begun = planned.begin(Box::new(Quiet), &interrupt).expect("it begins");
-    let recorded = begun.run(&interrupt);
-    recorded.ended.and(recorded.kept).expect("it ends well");
+    let run = recorded("quick", target, &options, store);
     let store = store::Store::open(Some(store)).expect("a store");
-    store.load(recorded.run.number.expect("stored")).expect("kept")
+    store.load(run.number.expect("stored")).expect("kept")
 }
 
 /// The number of runs on which the interval of `rand-read-4KiB-q1` rests.
