@@ -43,6 +43,7 @@ mod real;
 mod recording;
 #[cfg(target_os = "linux")]
 pub mod recover;
+mod repeat;
 pub mod replicate;
 mod reproducible;
 mod request;

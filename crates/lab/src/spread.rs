@@ -24,7 +24,7 @@ const CARD_RANDOM_WRITES: f64 = 0.04;
 const CARD_SINGLE_WRITES: f64 = 0.12;
 
 /// Regions whose sizes differ by at most this factor count as equal.
-const SIZE_FACTOR: f64 = 1.25;
+pub(crate) const SIZE_FACTOR: f64 = 1.25;
 
 /// The standard deviation to assume between runs like this one before any repeat, as a fraction.
 pub fn prior(run: &Run) -> f64 {

@@ -38,6 +38,13 @@ const COARSE: f64 = 0.1;
 /// Share of the link's ceiling from which a rate is that of the link.
 const LINK_BOUND: f64 = 0.93;
 
+/// Names of the predictions of a [`FillPass`]: its mean rate, the rates in the cache and after it, and
+/// that of the second pass.
+pub const WHOLE_FRESH: &str = "whole drive, fresh";
+pub const IN_CACHE: &str = "in the cache";
+pub const AFTER_CACHE: &str = "after the cache";
+pub const WHOLE_AGAIN: &str = "whole drive, again";
+
 /// State of the drive before a cell was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
@@ -313,13 +320,12 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
     let mut lines = Vec::new();
     if let Some(pass) = &observed.pass {
         let predicted = run_pass(spec, pass);
-        lines.push(line("whole drive, fresh", pass.average, predicted.average));
+        lines.push(line(WHOLE_FRESH, pass.average, predicted.average));
         if let (Some(cache), Some(predicted_cache)) = (pass.cache, predicted.cache) {
-            lines.push(line("in the cache", cache.1, predicted_cache.1));
-            lines.push(line("after the cache", cache.2, predicted_cache.2));
+            lines.push(line(IN_CACHE, cache.1, predicted_cache.1));
+            lines.push(line(AFTER_CACHE, cache.2, predicted_cache.2));
         }
-        lines
-            .extend(pass.again.zip(predicted.again).map(|(m, p)| line("whole drive, again", m, p)));
+        lines.extend(pass.again.zip(predicted.again).map(|(m, p)| line(WHOLE_AGAIN, m, p)));
     }
     for cell in &observed.cells {
         lines.push(line(&cell.workload.name, cell.rate, rate(spec, cell)));
@@ -406,7 +412,7 @@ mod tests {
         let Fitted { spec, predictions } = fit(&observed, &DriveSpec::default());
         assert_eq!(spec.slc.dynamic.0, 8_000_000_000);
         assert!((*spec.slc.drain - 0.3).abs() < 0.01, "{}", *spec.slc.drain);
-        for p in predictions.iter().filter(|p| p.name != "whole drive, fresh") {
+        for p in predictions.iter().filter(|p| p.name != WHOLE_FRESH) {
             assert!((p.predicted / p.measured - 1.0).abs() < 0.1, "{p:?}");
         }
     }

@@ -6,26 +6,13 @@ use std::fmt::Write as _;
 use model::{DriveSpec, FigureLine};
 use serde_json::Value;
 
-/// The first line of the file, by which an earlier fit is recognised.
-pub const HEAD: &str = "# Fitted by ssdyno drives fit\n";
+use super::notes::{FitNotes, HEAD};
 
-/// Beginning of a line with the identifier of a run that the drive was fitted to. A comment, because a
-/// description does not depend on it.
-const RUN: &str = "# run ";
-
-/// The text of the file of a drive that was fitted to the runs with these identifiers.
-pub fn fitted_text(spec: &DriveSpec, runs: &[String]) -> String {
-    let runs: String = runs.iter().map(|id| format!("{RUN}{id}\n")).collect();
+/// The text of the file of a drive that was fitted to runs.
+pub(super) fn fitted_text(spec: &DriveSpec, notes: &FitNotes) -> String {
     let text = text(spec);
     let rest = text.strip_prefix(HEAD).unwrap_or(&text);
-    format!("{HEAD}{runs}{rest}")
-}
-
-/// The identifiers of the runs that a file was fitted to; none for any other file.
-pub fn fitted_runs(text: &str) -> Vec<String> {
-    let Some(rest) = text.strip_prefix(HEAD) else { return Vec::new() };
-    let lines = rest.lines().map_while(|line| line.strip_prefix(RUN));
-    lines.map(str::to_string).collect()
+    format!("{HEAD}{}{rest}", notes.text())
 }
 
 /// The text of the file.
@@ -90,12 +77,12 @@ mod tests {
     #[test]
     fn a_fitted_file_names_its_runs_and_no_other_does() {
         let spec = DriveSpec::preset("sd-class2").expect("known");
-        let runs = ["01ABC".to_string(), "01DEF".to_string()];
-        let fitted = fitted_text(&spec, &runs);
-        assert_eq!(fitted_runs(&fitted), runs);
+        let runs = vec!["01ABC".to_string(), "01DEF".to_string()];
+        let notes = FitNotes { runs, ..FitNotes::default() };
+        let fitted = fitted_text(&spec, &notes);
+        assert_eq!(FitNotes::parse(&fitted), Some(notes));
         assert_eq!(DriveSpec::parse("again.toml", &fitted).as_ref(), Ok(&spec));
-        assert!(fitted_runs(&text(&spec)).is_empty());
-        assert!(fitted_runs("# run 01ABC\n").is_empty());
+        assert_eq!(FitNotes::parse(&text(&spec)), None);
     }
 
     #[test]

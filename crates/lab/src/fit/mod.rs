@@ -6,14 +6,15 @@
 
 mod advice;
 mod file;
+mod notes;
 mod observe;
 
 pub use advice::RunAdvice;
-pub use file::HEAD;
-pub(crate) use file::fitted_runs;
 pub use model::fit::{Before, Foreseen, Prediction};
 use model::fit::{MeasuredCell, Observed};
 use model::{DriveSpec, FigureLine};
+pub use notes::HEAD;
+pub(crate) use notes::{FitNotes, Residual, region_bytes};
 use record::Run;
 use workload::Workload;
 
@@ -95,8 +96,8 @@ impl Measurements {
         let figures = fitted.spec.figures().into_iter();
         let (decided, undetermined): (Vec<_>, Vec<_>) =
             figures.partition(|figure| figure.from != "guessed");
-        let ids: Vec<String> = self.runs.iter().map(|run| run.id.clone()).collect();
-        let toml = file::fitted_text(&fitted.spec, &ids);
+        let notes = FitNotes::of_fit(&fitted.spec, &self.runs, &fitted.predictions);
+        let toml = file::fitted_text(&fitted.spec, &notes);
         let (advice, without_effect) = advice::advice(&self.runs, &undetermined);
         let model::fit::Fitted { spec, predictions } = fitted;
         let observed = self.observed.clone();

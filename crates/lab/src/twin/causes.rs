@@ -6,10 +6,11 @@ use record::{HistoryKey, Run, TargetKind};
 use serde::Serialize;
 use workload::units;
 
+use super::Twin;
 use super::figures::HeldFigure;
-use super::repeat::{Conditions, Repeat, Repeated};
 use crate::error::Result;
 use crate::peers::is_model;
+use crate::repeat::{Conditions, Repeat, Repeated};
 
 /// Differences from which a report of the drive counts: degrees, percent of its life, and the factor
 /// between the ceilings of links.
@@ -123,14 +124,21 @@ fn own_key(run: &Run) -> Option<HistoryKey> {
 
 /// Tests wear, heat and the link.
 pub(super) fn test(
-    twin: &DriveSpec,
+    twin: &Twin,
     run: &Run,
     repeat: &Repeat,
     simulated: &Repeated,
     figures: &[HeldFigure],
 ) -> Result<Vec<TestedCause>> {
-    let tests =
-        Tests { twin, run, repeat, simulated, figures, reported: Conditions::from_run(run) };
+    let reported = Conditions::from_run(run);
+    // What a drive reported when the twin was fitted to it is in the twin's figures.
+    let fitted = twin.fit.as_ref().map(|notes| notes.reported).unwrap_or_default();
+    let usual = Conditions {
+        wear_percent: fitted.wear_percent.or(simulated.conditions.wear_percent),
+        hottest_c: fitted.hottest_c.or(simulated.conditions.hottest_c),
+        link_bytes_per_s: simulated.conditions.link_bytes_per_s,
+    };
+    let tests = Tests { twin: &twin.spec, run, repeat, simulated, figures, reported, usual };
     Ok(vec![tests.wear()?, tests.heat()?, tests.link()?])
 }
 
@@ -140,14 +148,16 @@ struct Tests<'a> {
     repeat: &'a Repeat,
     simulated: &'a Repeated,
     figures: &'a [HeldFigure],
+    /// What the drive reports now.
     reported: Conditions,
+    /// What it reported when the twin was fitted to it, or what the twin reports.
+    usual: Conditions,
 }
 
 impl Tests<'_> {
     fn wear(&self) -> Result<TestedCause> {
         let change = DriveChange::Wear;
-        let twins = self.simulated.conditions.wear_percent;
-        let Some((percent, usual)) = self.reported.wear_percent.zip(twins) else {
+        let Some((percent, usual)) = self.reported.wear_percent.zip(self.usual.wear_percent) else {
             return Ok(not_reported(change, "the drive reports no wear"));
         };
         let evidence =
@@ -163,8 +173,7 @@ impl Tests<'_> {
 
     fn heat(&self) -> Result<TestedCause> {
         let change = DriveChange::Heat;
-        let twins = self.simulated.conditions.hottest_c;
-        let Some((hottest, usual)) = self.reported.hottest_c.zip(twins) else {
+        let Some((hottest, usual)) = self.reported.hottest_c.zip(self.usual.hottest_c) else {
             return Ok(not_reported(change, "the drive reports no temperature"));
         };
         let mut evidence = format!("the drive reports {hottest:.0} C, the twin {usual:.0} C");
@@ -175,7 +184,8 @@ impl Tests<'_> {
             evidence += ", at which nothing is known to limit its rate";
             return Ok(TestedCause::new(change, CauseOutcome::DoesNotExplain, evidence));
         }
-        let (mut hot, mut celsius) = (self.twin.clone(), usual);
+        let mut hot = self.twin.clone();
+        let mut celsius = self.simulated.conditions.hottest_c.unwrap_or(usual);
         let mut hot_figures = None;
         for _ in 0..HEATINGS {
             if (hottest - celsius).abs() <= REACHED_C {
@@ -193,8 +203,8 @@ impl Tests<'_> {
 
     fn link(&self) -> Result<TestedCause> {
         let change = DriveChange::Link;
-        let twins = self.simulated.conditions.link_bytes_per_s;
-        let Some((ceiling, usual)) = self.reported.link_bytes_per_s.zip(twins) else {
+        let links = self.reported.link_bytes_per_s.zip(self.usual.link_bytes_per_s);
+        let Some((ceiling, usual)) = links else {
             return Ok(not_reported(change, "the link is not reported"));
         };
         let [ceiling_text, usual_text] = [ceiling, usual].map(units::throughput);

@@ -3,16 +3,17 @@
 //! A band has three parts, added as variances of logarithms: the spread between runs of such a drive
 //! (learnt from repeats, or assumed for its class), the spread of the rounds within the runs, and the
 //! accuracy of the twin. An earlier run of the same drive is exact in this sense; a preset is as accurate
-//! as its predictions of published figures of that kind.
+//! as its predictions of published figures of that kind; a fitted twin as its fit was, figure by figure.
 
-use record::{CellKey, Covers, Metric, MetricKey, Naming, Order, Run, Statistic, TargetKind, Unit};
+use record::{CellKey, Covers, Metric, MetricKey, Naming, Order, Run, TargetKind, Unit};
 use serde::Serialize;
 use workload::OpKind;
 
 use super::Twin;
 use crate::bands;
+use crate::fit::Residual;
+use crate::repeat;
 use crate::spread;
-use crate::work;
 
 /// Width of a band in standard deviations: with twenty figures, one is outside by chance in 1 of 20
 /// checks.
@@ -24,44 +25,91 @@ const NARROWEST: f64 = 0.03;
 /// Spread of percentiles, sizes of caches and slowest stretches over that of rates; arbitrary.
 const TAIL_FACTOR: f64 = 2.0;
 
-/// Accuracy of a fitted twin in works that it was not fitted to: the goal of the fit.
+/// Accuracy of a fitted twin in works that it was not fitted to, where its fit was no worse: the goal
+/// of the fit.
 const FITTED: f64 = 0.15;
 
 /// How far a twin may be from the drive that it describes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Accuracy {
+pub(super) enum Accuracy<'a> {
     /// The run is of a virtual drive with a description.
     Exact,
-    /// It was fitted to the drive.
-    Fitted,
+    /// It was fitted to the drive, and is as far from these figures.
+    Fitted(&'a [Residual]),
+    /// The same, but the run worked on another amount of data.
+    FittedElsewhere(&'a [Residual]),
     /// It describes the drive's model.
     OfModel,
 }
 
-impl Accuracy {
-    pub fn of_twin(twin: &Twin, run: &Run) -> Accuracy {
-        if !twin.runs.is_empty() {
-            Accuracy::Fitted
-        } else if run.target.kind == TargetKind::Virtual {
-            Accuracy::Exact
-        } else {
-            Accuracy::OfModel
+/// How far a figure of the twin may be from the drive's, in logarithms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Inaccuracy {
+    /// A distance that the fit itself left.
+    fixed: f64,
+    /// One by chance.
+    drawn: f64,
+}
+
+impl<'a> Accuracy<'a> {
+    pub fn of_twin(twin: &'a Twin, run: &Run) -> Accuracy<'a> {
+        match &twin.fit {
+            Some(notes) if super::is_of_fitted_size(twin, run) => {
+                Accuracy::Fitted(&notes.residuals)
+            }
+            Some(notes) => Accuracy::FittedElsewhere(&notes.residuals),
+            None if run.target.kind == TargetKind::Virtual => Accuracy::Exact,
+            None => Accuracy::OfModel,
         }
     }
 
-    /// Half-width in logarithms for a metric; `None` if the accuracy of its kind is unknown.
-    fn of_metric(self, key: &MetricKey) -> Option<f64> {
+    /// The inaccuracy of a metric; `None` if that of its kind is unknown.
+    fn of_metric(self, key: &MetricKey) -> Option<Inaccuracy> {
+        let by_chance = |drawn: f64| Inaccuracy { fixed: 0.0, drawn };
         match self {
-            Accuracy::Exact => Some(0.0),
-            Accuracy::Fitted => Some(FITTED),
+            Accuracy::Exact => Some(Inaccuracy::default()),
+            // The file is of a version that kept no residuals.
+            Accuracy::Fitted([]) | Accuracy::FittedElsewhere([]) => Some(by_chance(FITTED)),
+            Accuracy::FittedElsewhere(residuals) => {
+                let fixed = of_similar(residuals, key)?;
+                Some(Inaccuracy { fixed, drawn: FITTED })
+            }
+            Accuracy::Fitted(residuals) => {
+                let name = key.to_string();
+                let residual = residuals.iter().find(|residual| residual.metric == name);
+                residual
+                    .map(|residual| Inaccuracy { fixed: residual.distance(), drawn: FITTED })
+                    .or_else(|| Some(by_chance(of_similar(residuals, key)?.max(FITTED))))
+            }
             Accuracy::OfModel => {
                 let kind = kind(key.as_cell()?)?;
                 let bands = bands::error_bands();
                 let band = bands.iter().find(|band| band.kind == kind)?;
-                Some(libm::log(band.most_within))
+                Some(by_chance(libm::log(band.most_within)))
             }
         }
     }
+}
+
+/// The largest residual of figures like this one, which the fit did not see: cells of the same order
+/// and direction, else of the same direction; or other figures of the same workload. `None` if the fit
+/// saw nothing like it, so that it rests on guesses.
+fn of_similar(residuals: &[Residual], key: &MetricKey) -> Option<f64> {
+    let Some(cell) = key.as_cell() else {
+        return largest(residuals, |seen| seen.owner() == key.owner());
+    };
+    let has_direction = |seen: &MetricKey| {
+        seen.as_cell().is_some_and(|seen| cell.order == Order::Mixed || seen.op == cell.op)
+    };
+    let has_order = |seen: &MetricKey| seen.as_cell().is_some_and(|seen| seen.order == cell.order);
+    largest(residuals, |seen| has_direction(seen) && has_order(seen))
+        .or_else(|| largest(residuals, has_direction))
+}
+
+/// The largest residual of the figures that count.
+fn largest(residuals: &[Residual], counts: impl Fn(&MetricKey) -> bool) -> Option<f64> {
+    let counted = residuals.iter().filter(|seen| counts(&MetricKey::parse(&seen.metric)));
+    counted.map(Residual::distance).reduce(f64::max)
 }
 
 /// The kind of a cell in the table of error bands.
@@ -86,7 +134,28 @@ pub(super) struct Reference<'a> {
     pub earlier: Option<&'a Run>,
     /// The same work on the twin.
     pub simulated: &'a [Metric],
-    pub accuracy: Accuracy,
+    pub accuracy: Accuracy<'a>,
+    /// What more may move the figures, if there is no earlier run.
+    pub doubts: &'a [Doubt],
+}
+
+/// How far a figure moves with a parameter that nothing determined, a logarithm.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Doubt {
+    metric: String,
+    distance: f64,
+}
+
+/// How far the figures of a twin are from those with another value of a parameter.
+pub(super) fn doubts<'m>(
+    changed: &'m [Metric],
+    simulated: &'m [Metric],
+) -> impl Iterator<Item = Doubt> + 'm {
+    simulated.iter().filter_map(|metric| {
+        let other = changed.iter().find(|other| other.name == metric.name)?;
+        let distance = libm::log(other.value? / metric.value?).abs();
+        distance.is_finite().then(|| Doubt { metric: metric.name.clone(), distance })
+    })
 }
 
 /// A figure of a run and what is expected of it.
@@ -126,26 +195,7 @@ impl HeldFigure {
 
 /// The figures that both sides have.
 pub(super) fn held(run: &Run, reference: &Reference<'_>) -> Vec<HeldFigure> {
-    let metrics = run.metrics.iter().filter(|metric| is_held(run, metric));
-    metrics.filter_map(|metric| figure(run, metric, reference)).collect()
-}
-
-/// Whether a metric tells about the drive: what the method declares as primary, rates of cells, and
-/// the slowest random reads at depth 1, where retries show first.
-fn is_held(run: &Run, metric: &Metric) -> bool {
-    let key = metric.key();
-    let is_rate = matches!(metric.unit, Unit::BytesPerSecond | Unit::Iops);
-    let cell = key.as_cell();
-    // The two sides of a mix are one measurement.
-    if cell.is_some_and(|cell| cell.order == Order::Mixed && cell.op == Some(OpKind::Write)) {
-        return false;
-    }
-    let is_slow_read = key.statistic == Some(Statistic::P99)
-        && cell.is_some_and(|cell| {
-            cell.order == Order::Random && cell.op == Some(OpKind::Read) && cell.depth == 1
-        });
-    let is_primary = work::method(&run.method).is_ok_and(|method| method.is_primary(&key));
-    is_slow_read || is_primary || (is_rate && key.is_main() && cell.is_some())
+    repeat::telling(run).filter_map(|metric| figure(run, metric, reference)).collect()
 }
 
 fn figure(run: &Run, metric: &Metric, reference: &Reference<'_>) -> Option<HeldFigure> {
@@ -155,8 +205,8 @@ fn figure(run: &Run, metric: &Metric, reference: &Reference<'_>) -> Option<HeldF
     let twin = twin_metric.value.filter(|value| *value > 0.0)?;
     let earlier = reference.earlier.and_then(|run| run.metric(&metric.name));
     let earlier_value = earlier.and_then(|metric| metric.value).filter(|value| *value > 0.0);
-    let (expected, expected_from, accuracy) = match earlier_value {
-        Some(value) => (value, "run", 0.0),
+    let (expected, expected_from, inaccuracy) = match earlier_value {
+        Some(value) => (value, "run", Inaccuracy::default()),
         None => (twin, "twin", reference.accuracy.of_metric(&key)?),
     };
     let rounds = [Some(metric), earlier.or(Some(twin_metric))].into_iter().flatten();
@@ -164,7 +214,10 @@ fn figure(run: &Run, metric: &Metric, reference: &Reference<'_>) -> Option<HeldF
     let run_spread = between_runs(run, metric);
     let tail = if key.is_main() { 1.0 } else { TAIL_FACTOR };
     let chance = DEVIATIONS * tail * (2.0 * run_spread.powi(2) + round_variance).sqrt();
-    let band = libm::hypot(chance, accuracy * tail).max(NARROWEST);
+    let band = libm::hypot(chance, inaccuracy.drawn * tail);
+    let doubts = reference.doubts.iter().filter(|doubt| doubt.metric == metric.name);
+    let doubt = doubts.map(|doubt| doubt.distance).fold(0.0, f64::max);
+    let band = band.max(inaccuracy.fixed + chance).max(NARROWEST) + doubt;
     let differs = libm::log(measured / expected).abs() > band;
     Some(HeldFigure {
         label: Naming::Ours.metric(&key),
@@ -225,8 +278,8 @@ mod tests {
     #[test]
     fn a_difference_beyond_chance_is_seen_and_one_within_is_not() {
         let simulated = [metric(1000.0)];
-        let reference =
-            Reference { earlier: None, simulated: &simulated, accuracy: Accuracy::Exact };
+        let accuracy = Accuracy::Exact;
+        let reference = Reference { earlier: None, simulated: &simulated, accuracy, doubts: &[] };
         let differs = |value: f64| held(&run(vec![metric(value)]), &reference)[0].differs;
         assert_eq!([980.0, 1020.0, 900.0, 1100.0].map(differs), [false, false, true, true]);
     }
@@ -238,13 +291,38 @@ mod tests {
         let reference = Reference {
             earlier: Some(&earlier),
             simulated: &simulated,
-            accuracy: Accuracy::Fitted,
+            accuracy: Accuracy::Fitted(&[]),
+            doubts: &[],
         };
         let figure = &held(&run(vec![metric(1010.0)]), &reference)[0];
         assert_eq!((figure.expected, figure.expected_from), (1000.0, "run"));
         assert!(!figure.differs);
         let figure = &held(&run(vec![metric(850.0)]), &Reference { earlier: None, ..reference })[0];
         assert!(figure.differs && figure.expected_from == "twin", "{figure:?}");
+    }
+
+    #[test]
+    fn a_fitted_figure_is_as_accurate_as_its_fit() {
+        let residual = |metric: &str, times| Residual { metric: metric.into(), times };
+        let residuals = [
+            residual("rand-read-4KiB-q1", 0.7),
+            residual("rand-read-4KiB-q32", 1.02),
+            residual("seq-write-1MiB-q8", 1.3),
+            residual("sustain-fresh.average", 0.5),
+        ];
+        let accuracy = Accuracy::Fitted(&residuals);
+        let of = |metric: &str| accuracy.of_metric(&MetricKey::parse(metric));
+        let (worst, fixed) = (libm::log(0.7).abs(), |m| of(m).map(|i| i.fixed));
+        assert_eq!(fixed("rand-read-4KiB-q1"), Some(worst));
+        assert!(fixed("rand-read-4KiB-q32").is_some_and(|fixed| fixed < 0.03));
+        let drawn = |metric: &str| of(metric).map(|inaccuracy| inaccuracy.drawn);
+        // A figure that the fit did not see is as accurate as the worst like it.
+        assert_eq!(drawn("rand-read-16KiB-q4"), Some(worst));
+        assert_eq!(drawn("seq-read-1MiB-q1"), Some(worst));
+        assert_eq!(drawn("rand-write-4KiB-q1"), Some(libm::log(1.3)));
+        assert_eq!(drawn("sustain-fresh.worst-1%"), Some(libm::log(0.5).abs()));
+        // Nothing like it was seen: it rests on guesses.
+        assert_eq!(of("states-filled"), None);
     }
 
     #[test]

@@ -8,23 +8,22 @@
 
 mod causes;
 mod figures;
-mod repeat;
 mod sentence;
 
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::DriveSpec;
+use model::{DriveSpec, FigureOrigin};
 use record::{Run, Stamp};
 use serde::Serialize;
 
 pub use self::causes::{CauseOutcome, DriveChange, TestedCause};
 pub use self::figures::HeldFigure;
-use self::figures::{Accuracy, Reference};
-use self::repeat::Repeat;
+use self::figures::{Accuracy, Doubt, Reference};
 use crate::error::{LabError, Result};
-use crate::fit;
+use crate::fit::{self, FitNotes};
+use crate::repeat::{Repeat, Repeated, run_name};
 use crate::spread;
 use crate::virtual_drive;
 
@@ -33,8 +32,8 @@ use crate::virtual_drive;
 pub struct Twin {
     /// Its name, as the user typed it.
     pub name: String,
-    /// Identifiers of the runs that it was fitted to; empty for a twin that was not fitted.
-    pub runs: Vec<String>,
+    /// What it was fitted to; `None` for a twin that was not fitted.
+    fit: Option<FitNotes>,
     spec: DriveSpec,
 }
 
@@ -45,7 +44,12 @@ impl Twin {
         let bare = name.strip_prefix(virtual_drive::PREFIX).unwrap_or(name);
         // A name that is no file is that of a preset or a class.
         let file = fs::read_to_string(bare.split('?').next().unwrap_or(bare)).unwrap_or_default();
-        Ok(Twin { name: name.to_string(), runs: fit::fitted_runs(&file), spec })
+        Ok(Twin { name: name.to_string(), fit: FitNotes::parse(&file), spec })
+    }
+
+    /// Identifiers of the runs that it was fitted to; none for a twin that was not fitted.
+    pub fn fitted_runs(&self) -> &[String] {
+        self.fit.as_ref().map_or(&[], |notes| notes.runs.as_slice())
     }
 }
 
@@ -88,21 +92,23 @@ pub fn check(
     let simulated = repeat.on(&twin.spec)?;
     let earlier =
         fitted_to.iter().find(|other| other.id != run.id && spread::comparable(run, other));
-    let reference = Reference {
-        earlier,
-        simulated: &simulated.metrics,
-        accuracy: Accuracy::of_twin(twin, run),
+    let other_size =
+        fitted_size(twin).filter(|_| earlier.is_none() && !is_of_fitted_size(twin, run));
+    let doubts = match other_size {
+        Some(bytes) => doubts(&twin.spec, &repeat, bytes, &simulated)?,
+        None => Vec::new(),
     };
+    let accuracy = Accuracy::of_twin(twin, run);
+    let reference = Reference { earlier, simulated: &simulated.metrics, accuracy, doubts: &doubts };
     let figures = figures::held(run, &reference);
     if figures.is_empty() {
-        let text = format!("the twin {} has no figure in common with this run", twin.name);
-        return Err(LabError::usage(text).advise("a run of quick, sustain or states"));
+        return Err(nothing_held(twin, run));
     }
     let differs = figures.iter().any(|figure| figure.differs);
     let mut causes: Vec<TestedCause> =
         causes::identity(&twin.spec, run, fitted_to).into_iter().collect();
     if differs && causes.is_empty() {
-        causes = causes::test(&twin.spec, run, &repeat, &simulated, &figures)?;
+        causes = causes::test(twin, run, &repeat, &simulated, &figures)?;
     }
     let verdict = verdict(differs, &causes);
     Ok(TwinCheck {
@@ -114,6 +120,53 @@ pub fn check(
     })
 }
 
+/// Bytes that the run worked on to which the twin was fitted.
+fn fitted_size(twin: &Twin) -> Option<u64> {
+    twin.fit.as_ref().and_then(|notes| notes.region_bytes)
+}
+
+/// Whether a run worked on as much data as that of the fit, as far as both are known.
+fn is_of_fitted_size(twin: &Twin, run: &Run) -> bool {
+    let sizes = fitted_size(twin).zip(fit::region_bytes(run));
+    sizes.is_none_or(|(fitted, now)| {
+        fitted.max(now) as f64 <= spread::SIZE_FACTOR * fitted.min(now) as f64
+    })
+}
+
+/// How far the figures of the twin move between the amount of data of the fit and that of the run; and
+/// if the drive has no cache, or one for everything, unless the fit determined it.
+fn doubts(
+    spec: &DriveSpec,
+    repeat: &Repeat,
+    fitted_size: u64,
+    simulated: &Repeated,
+) -> Result<Vec<Doubt>> {
+    let mut variants = vec![repeat.on_size(fitted_size).on(spec)?];
+    if [spec.slc.dynamic.from, spec.slc.fixed.from] == [FigureOrigin::Guessed; 2] {
+        for bytes in [0, spec.capacity.0] {
+            let mut other_cache = spec.clone();
+            other_cache.slc.fixed.value.0 = 0;
+            other_cache.slc.dynamic.value.0 = bytes;
+            variants.push(repeat.on(&other_cache)?);
+        }
+    }
+    let doubts =
+        variants.iter().flat_map(|other| figures::doubts(&other.metrics, &simulated.metrics));
+    Ok(doubts.collect())
+}
+
+/// The run has no figure that the twin has, or none like those that it was fitted to.
+fn nothing_held(twin: &Twin, run: &Run) -> LabError {
+    let (name, method) = (&twin.name, &run.method);
+    if twin.fit.is_none() {
+        let text = format!("the twin {name} has no figure in common with this run");
+        return LabError::usage(text).advise("a run of quick, sustain or states");
+    }
+    let text = format!("the twin {name} was fitted to no figures like those of {method}");
+    LabError::usage(text)
+        .advise(format!("fit it to a run of {method}, too, or check a run of quick"))
+}
+
 /// The cause, if exactly one explains the differences.
 fn verdict(differs: bool, causes: &[TestedCause]) -> TwinVerdict {
     let mut explaining = causes.iter().filter(|cause| cause.outcome == CauseOutcome::Explains);
@@ -122,11 +175,6 @@ fn verdict(differs: bool, causes: &[TestedCause]) -> TwinVerdict {
         (None, None) if !differs => TwinVerdict::Same,
         _ => TwinVerdict::Undetermined,
     }
-}
-
-/// `run 12`, or `the run` outside a store.
-fn run_name(run: &Run) -> String {
-    run.number.map_or("the run".into(), |number| format!("run {number}"))
 }
 
 /// Refuses a record that says itself that it is no measure of the drive.

@@ -5,7 +5,7 @@ use record::{Run, Unit, capitalised};
 use super::TwinVerdict;
 use super::causes::{CauseOutcome, DriveChange, TestedCause};
 use super::figures::HeldFigure;
-use super::run_name;
+use crate::repeat::run_name;
 
 pub(super) fn sentence(
     verdict: TwinVerdict,

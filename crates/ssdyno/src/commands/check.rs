@@ -22,7 +22,7 @@ pub fn run(args: &CheckArgs) -> Result {
     let run = store.load(store.find(&args.run)?)?;
     // Runs that were removed or are in another store are no reference.
     let fitted_to: Vec<Run> =
-        twin.runs.iter().filter_map(|id| store.load(store.find(id).ok()?).ok()).collect();
+        twin.fitted_runs().iter().filter_map(|id| store.load(store.find(id).ok()?).ok()).collect();
     if !args.json {
         screen::say(&format!("repeating the work of {} on the twin in virtual time", run.method));
     }

@@ -6,18 +6,17 @@ use std::sync::atomic::AtomicBool;
 
 use engine::Simulator;
 use model::DriveSpec;
-use record::{Health, Metric, Run, Series, State, TargetKind, Unit};
+use record::{Health, Metric, Order, Run, Series, State, Statistic, TargetKind, Unit};
 use rig::Event;
 use script::{Common, Options, Session};
-use workload::units;
+use workload::{OpKind, units};
 
-use super::run_name;
 use crate::beside;
 use crate::error::{LabError, Result};
 use crate::work::{self, Work};
 
 /// The work of a record.
-pub(super) struct Repeat {
+pub(crate) struct Repeat {
     method: String,
     options: Options,
     state: State,
@@ -27,14 +26,14 @@ pub(super) struct Repeat {
 }
 
 /// What a virtual drive showed.
-pub(super) struct Repeated {
+pub(crate) struct Repeated {
     pub metrics: Vec<Metric>,
     pub conditions: Conditions,
 }
 
 /// Conditions that a drive reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Conditions {
+pub(crate) struct Conditions {
     /// The highest temperature during the run or after it, degrees Celsius.
     pub hottest_c: Option<f64>,
     /// Share of the rated life used after the run, percent.
@@ -108,6 +107,17 @@ impl Repeat {
         })
     }
 
+    /// The same work on another amount of data, bytes.
+    pub fn on_size(&self, bytes: u64) -> Repeat {
+        Repeat {
+            method: self.method.clone(),
+            options: Options { size: Some(bytes), ..self.options.clone() },
+            state: self.state.clone(),
+            interrupt: Arc::clone(&self.interrupt),
+            assumptions: Vec::new(),
+        }
+    }
+
     /// Does the work on a drive with this description.
     pub fn on(&self, spec: &DriveSpec) -> Result<Repeated> {
         let observer = Box::new(|_: &Event| {});
@@ -123,6 +133,33 @@ impl Repeat {
         let conditions = Conditions::new(Some(&health), &outcome.series, spec.link_ceiling());
         Ok(Repeated { metrics: outcome.metrics, conditions })
     }
+}
+
+/// The figures of a run that tell about the drive: what the method declares as primary, rates of
+/// cells, and the slowest random reads at depth 1, where retries show first.
+pub(crate) fn telling(run: &Run) -> impl Iterator<Item = &Metric> {
+    run.metrics.iter().filter(|metric| is_telling(run, metric))
+}
+
+fn is_telling(run: &Run, metric: &Metric) -> bool {
+    let key = metric.key();
+    let is_rate = matches!(metric.unit, Unit::BytesPerSecond | Unit::Iops);
+    let cell = key.as_cell();
+    // The two sides of a mix are one measurement.
+    if cell.is_some_and(|cell| cell.order == Order::Mixed && cell.op == Some(OpKind::Write)) {
+        return false;
+    }
+    let is_slow_read = key.statistic == Some(Statistic::P99)
+        && cell.is_some_and(|cell| {
+            cell.order == Order::Random && cell.op == Some(OpKind::Read) && cell.depth == 1
+        });
+    let is_primary = work::method(&run.method).is_ok_and(|method| method.is_primary(&key));
+    is_slow_read || is_primary || (is_rate && key.is_main() && cell.is_some())
+}
+
+/// `run 12`, or `the run` outside a store.
+pub(crate) fn run_name(run: &Run) -> String {
+    run.number.map_or("the run".into(), |number| format!("run {number}"))
 }
 
 /// The options of a record as they were given.
