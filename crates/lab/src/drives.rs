@@ -16,6 +16,8 @@ pub struct VirtualDrive {
     pub name: String,
     /// The drive it models.
     pub model: String,
+    /// The class whose parameters it has where nothing better is known; empty: none.
+    pub class: String,
     /// A sentence of description.
     pub about: String,
     /// Capacity, bytes.
@@ -51,6 +53,7 @@ impl From<DriveSpec> for VirtualDrive {
             figures: spec.figures(),
             name: spec.name,
             model: spec.model,
+            class: spec.class,
             about: spec.about,
         }
     }
