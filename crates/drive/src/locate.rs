@@ -37,7 +37,7 @@ pub struct Location {
 impl Location {
     /// A watch on the devices whose counters cover the traffic.
     pub fn watch(&self) -> Watch {
-        Watch::on(&self.stack.disks)
+        Watch::on(&self.stack)
     }
 }
 

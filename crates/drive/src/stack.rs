@@ -23,7 +23,7 @@ pub(crate) struct Stack {
     pub drive: Option<Node>,
     /// The devices whose counters cover the traffic.
     pub disks: Vec<Node>,
-    /// All devices visited, including the drives.
+    /// All devices visited, including the drives, from the lowest.
     pub passed: Vec<Node>,
     /// Whether the data are in memory.
     pub ram: bool,

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::node::{Node, SECTOR};
 use crate::sensor;
+use crate::stack::Stack;
 
 /// Minimum interval between temperature readings. Each is an admin command on NVMe, an SCT command
 /// on SATA.
@@ -59,6 +60,8 @@ pub struct Sample {
     pub in_flight: u64,
     /// Reads and writes.
     pub requests: [Requests; 2],
+    /// Those of the target's own device, if it is a layer above the watched one.
+    pub layer: Option<[Requests; 2]>,
     /// Temperature of the first device with a sensor, degrees Celsius, at most one second old.
     pub temperature_c: Option<f64>,
 }
@@ -67,6 +70,8 @@ pub struct Sample {
 #[derive(Debug, Default)]
 pub struct Watch {
     counters: Vec<File>,
+    /// Counters of the target's own device, if it is a layer above one watched device.
+    layer: Option<File>,
     /// Device number, if it is one device.
     disk: Option<(u32, u32)>,
     sensor: Option<File>,
@@ -74,13 +79,17 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches all given devices that can be watched.
-    pub(crate) fn on(disks: &[Node]) -> Watch {
+    /// Watches the disks of a stack, as far as they can be watched, and the device at its top.
+    pub(crate) fn on(stack: &Stack) -> Watch {
+        let disks = &*stack.disks;
+        let top = stack.passed.last().map(Node::disk);
+        let layer = top.filter(|top| disks.len() == 1 && !disks.contains(top));
         Watch {
             counters: disks
                 .iter()
                 .filter_map(|disk| File::open(disk.dir.join("stat")).ok())
                 .collect(),
+            layer: layer.and_then(|layer| File::open(layer.dir.join("stat")).ok()),
             disk: match disks {
                 [disk] => disk.number().map(|number| (number.major, number.minor)),
                 _ => None,
@@ -107,10 +116,9 @@ impl Watch {
         }
         let mut sum = Sample::default();
         for file in &self.counters {
-            let mut text = [0; 512];
-            let length = file.read_at(&mut text, 0).ok()?;
-            sum = sum.and(parse(text.get(..length)?)?);
+            sum = sum.and(read(file)?);
         }
+        sum.layer = self.layer.as_ref().and_then(read).map(|sample| sample.requests);
         sum.temperature_c = self.temperature_c();
         Some(sum)
     }
@@ -131,7 +139,7 @@ impl Watch {
 }
 
 impl Sample {
-    /// The sum of both, without a temperature.
+    /// The sum of both, without a layer and a temperature.
     pub(crate) fn and(self, other: Sample) -> Sample {
         Sample {
             read_bytes: self.read_bytes + other.read_bytes,
@@ -141,9 +149,16 @@ impl Sample {
             weighted_ms: self.weighted_ms + other.weighted_ms,
             in_flight: self.in_flight + other.in_flight,
             requests: [0, 1].map(|side| self.requests[side].and(other.requests[side])),
+            layer: None,
             temperature_c: None,
         }
     }
+}
+
+fn read(file: &File) -> Option<Sample> {
+    let mut text = [0; 512];
+    let length = file.read_at(&mut text, 0).ok()?;
+    parse(text.get(..length)?)
 }
 
 /// One stat file: 11 fields, 15 with discards, 17 with flushes.
@@ -163,6 +178,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<Sample> {
         weighted_ms: fields[10],
         in_flight: fields[8],
         requests: [0, 4].map(|side| Requests { count: fields[side], time_ms: fields[side + 3] }),
+        layer: None,
         temperature_c: None,
     })
 }

@@ -7,7 +7,8 @@
 //! drive and its queue. The scheduler counts the time in which a thread could have run but waited
 //! for a processor. With one operation in flight, that wait and the thread's processor time are
 //! parts of the operation's time; with more, they overlap those of the drive, and remain
-//! unexplained here.
+//! unexplained here. Where the target is a layer above the drive, such as an encrypted volume, the
+//! kernel counts the requests of both; what those of the layer took longer is its part.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,9 @@ pub(crate) fn divide(workload: &Workload, observations: &Observations, whole: &m
         .fold((0, 0), |(cpu, waiting), end| (cpu + end.cpu_ns(), waiting + end.usage.waiting_ns));
     let is_only_kind = whole.transfers().count() == 1;
     let is_single = workload.depth == 1 && workload.pacing == Pacing::Closed && is_only_kind;
-    for (kind, requests) in [OpKind::Read, OpKind::Write].into_iter().zip(observations.requests) {
+    let layers = observations.layer.map_or([None; 2], |layer| layer.map(Some));
+    let requests = observations.requests.into_iter().zip(layers);
+    for (kind, (requests, layer)) in [OpKind::Read, OpKind::Write].into_iter().zip(requests) {
         let Some(stats) = &mut whole.kinds[kind as usize] else { continue };
         let total = TimeSplit::new(stats.ops, stats.service.sum() as u64);
         let traced = observations.traced.as_ref();
@@ -54,14 +57,19 @@ pub(crate) fn divide(workload: &Workload, observations: &Observations, whole: &m
         stats.split = match in_trace {
             Some((split, traced)) => {
                 let waiting_ns = if is_single { waiting_ns } else { 0 };
-                let whole =
-                    if is_only_kind { until_seen(split, traced, waiting_ns) } else { split };
+                let above_ns = layer.map_or(0, |layer| above_drive_ns(split, layer));
+                let whole = if is_only_kind {
+                    until_seen(split, traced, waiting_ns, above_ns)
+                } else {
+                    split
+                };
                 Some(by_length(whole, &traced.completed[kind as usize]))
             }
-            None if is_single => {
-                in_drive(total, requests).map(|split| on_host(split, cpu_ns, waiting_ns).into())
-            }
-            None => in_drive(total, requests).map(DividedTime::from),
+            None => in_drive(total, requests).map(|split| {
+                let above_ns = layer.map_or(0, |layer| above_drive_ns(split, layer));
+                let split = split.with(SplitPart::Layer, above_ns.min(split.unexplained_ns()));
+                if is_single { on_host(split, cpu_ns, waiting_ns) } else { split }.into()
+            }),
         };
     }
 }
@@ -106,9 +114,9 @@ fn by_length(whole: TimeSplit, classes: &BTreeMap<usize, Completions>) -> Divide
     divided
 }
 
-/// Adds the time from completion until it is seen, of which a thread waited this long for a
-/// processor.
-fn until_seen(split: TimeSplit, traced: &Traced, waiting_ns: u64) -> TimeSplit {
+/// Adds the time from completion until it is seen, of which a layer above the drive took this long,
+/// and a thread waited this long for a processor.
+fn until_seen(split: TimeSplit, traced: &Traced, waiting_ns: u64, above_ns: u64) -> TimeSplit {
     if traced.seen < FOLLOWED_MIN {
         return split;
     }
@@ -119,7 +127,19 @@ fn until_seen(split: TimeSplit, traced: &Traced, waiting_ns: u64) -> TimeSplit {
         return split;
     }
     let waiting_ns = waiting_ns.min(seen_ns);
-    split.with(SplitPart::Waiting, waiting_ns).with(SplitPart::Completion, seen_ns - waiting_ns)
+    let above_ns = above_ns.min(seen_ns - waiting_ns);
+    let split = split.with(SplitPart::Waiting, waiting_ns).with(SplitPart::Layer, above_ns);
+    split.with(SplitPart::Completion, seen_ns - waiting_ns - above_ns)
+}
+
+/// The time of the layer's requests beyond that in the block layer and the drive; 0 unless it
+/// completed these operations and nothing else.
+fn above_drive_ns(split: TimeSplit, layer: Requests) -> u64 {
+    if split.total_ns < TOTAL_NS_MIN || layer.count.abs_diff(split.ops) > margin(split.ops) {
+        return 0;
+    }
+    let below_ns = split.part_ns(SplitPart::Queue) + split.part_ns(SplitPart::Drive);
+    scaled(layer.time_ms * 1_000_000, layer.count, split.ops).saturating_sub(below_ns)
 }
 
 /// A sum over some operations as one over all.
@@ -226,12 +246,26 @@ mod tests {
         let split = in_block_layer(total, OpKind::Read, &traced()).expect("complete");
         let parts = [SplitPart::Held, SplitPart::Queue, SplitPart::Drive];
         assert_eq!(parts.map(|part| split.part_ns(part) / 1_000_000), [5, 3, 60]);
-        let split = until_seen(split, &traced(), 15_000_000);
+        let split = until_seen(split, &traced(), 15_000_000, 0);
         let parts = [SplitPart::Waiting, SplitPart::Completion];
         assert_eq!(parts.map(|part| split.part_ns(part) / 1_000_000), [15, 5]);
         assert_eq!(split.unexplained_ns() / 1_000_000, 12);
         let traced = Traced { seen_ns: 5_000_000_000, ..traced() };
-        assert_eq!(until_seen(split, &traced, 0), split, "no means of operations");
+        assert_eq!(until_seen(split, &traced, 0, 0), split, "no means of operations");
+    }
+
+    #[test]
+    fn what_a_layer_above_the_drive_takes_is_its_part() {
+        let drive = TimeSplit::new(OPS, 100_000_000).with(SplitPart::Drive, 60_000_000);
+        let above_ms =
+            |count, time_ms| above_drive_ns(drive, Requests { count, time_ms }) / 1_000_000;
+        assert_eq!(above_ms(OPS, 85), 25);
+        assert_eq!(above_ms(500, 85), 0, "other requests");
+        assert_eq!(above_ms(OPS, 55), 0, "shorter than below it");
+        // Of the 20 ms from completion to the thread, 10 are the layer's.
+        let split = until_seen(drive, &traced(), 5_000_000, 10_000_000);
+        let parts = [SplitPart::Waiting, SplitPart::Layer, SplitPart::Completion];
+        assert_eq!(parts.map(|part| split.part_ns(part) / 1_000_000), [5, 10, 5]);
     }
 
     #[test]

@@ -35,11 +35,11 @@ macro_rules! declared {
             ),
             DividedTime::info(concat!(
                 $prefix,
-                "{time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}"
+                "{time,slow}-{total,drive,link,layer,held,queue,completion,waiting,host,unexplained}"
             )),
             DividedTime::info(concat!(
                 $prefix,
-                "{read,write}.{time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}"
+                "{read,write}.{time,slow}-{total,drive,link,layer,held,queue,completion,waiting,host,unexplained}"
             )),
             MetricInfo::number(
                 concat!($prefix, "effective_depth"),

@@ -217,6 +217,7 @@ fn statistic(statistic: Statistic) -> String {
         Statistic::TimeQueue => "time in the block layer".into(),
         Statistic::TimeDrive => "time in the drive".into(),
         Statistic::TimeLink => "time on the link".into(),
+        Statistic::TimeLayer => "time in the layers above the drive".into(),
         Statistic::TimeCompletion => "time from completion until seen".into(),
         Statistic::TimeWaiting => "time waiting for a processor".into(),
         Statistic::TimeHost => "processor time of this host".into(),

@@ -374,6 +374,8 @@ kinds! {
         Wear = "WEAR",
         /// Time passes before the block layer has a request: in the file system and the kernel.
         FileSystem = "FILE SYSTEM",
+        /// Time passes in a layer between the target and the drive: encryption, a volume, an array.
+        Layer = "LAYER",
         /// Requests wait in the block layer's queue for its scheduler.
         BlockQueue = "BLOCK QUEUE",
         /// Time passes after the drive has completed a request, until the thread sees it.

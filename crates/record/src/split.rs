@@ -6,9 +6,10 @@ use crate::statistic::Statistic;
 
 /// The parts with their names, in the order of the screen, after [`Statistic::TimeTotal`] of all
 /// operations.
-pub const SPLIT_PARTS: [(Statistic, &str); 8] = [
+pub const SPLIT_PARTS: [(Statistic, &str); 9] = [
     (Statistic::TimeDrive, "drive"),
     (Statistic::TimeLink, "link"),
+    (Statistic::TimeLayer, "layer above it"),
     (Statistic::TimeHeld, "before the block layer"),
     (Statistic::TimeQueue, "block layer"),
     (Statistic::TimeCompletion, "completion"),

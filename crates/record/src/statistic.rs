@@ -78,6 +78,8 @@ statistics! {
     TimeDrive = "time-drive",
     /// Added by the link.
     TimeLink = "time-link",
+    /// In the layers between the target and the drive.
+    TimeLayer = "time-layer",
     /// From the completion by the drive until it is seen.
     TimeCompletion = "time-completion",
     /// Waiting for a processor.

@@ -16,6 +16,9 @@ pub enum SplitPart {
     Drive,
     /// What the link adds to the time of the drive; on a real drive it is part of that.
     Link,
+    /// In the layers between the target and the drive: what the target's own device took longer than
+    /// the drive, as with encryption.
+    Layer,
     /// From the completion by the drive until it is seen, without the time waiting for a processor.
     Completion,
     /// Waiting for a processor.
@@ -26,9 +29,10 @@ pub enum SplitPart {
 
 impl SplitPart {
     /// All of them, in the order of the screen.
-    pub const ALL: [SplitPart; 7] = [
+    pub const ALL: [SplitPart; 8] = [
         SplitPart::Drive,
         SplitPart::Link,
+        SplitPart::Layer,
         SplitPart::Held,
         SplitPart::Queue,
         SplitPart::Completion,
@@ -43,6 +47,7 @@ impl SplitPart {
             SplitPart::Queue => Statistic::TimeQueue,
             SplitPart::Drive => Statistic::TimeDrive,
             SplitPart::Link => Statistic::TimeLink,
+            SplitPart::Layer => Statistic::TimeLayer,
             SplitPart::Completion => Statistic::TimeCompletion,
             SplitPart::Waiting => Statistic::TimeWaiting,
             SplitPart::Host => Statistic::TimeHost,
@@ -58,7 +63,7 @@ impl SplitPart {
             SplitPart::Drive => Some(Statistic::SlowDrive),
             SplitPart::Link => Some(Statistic::SlowLink),
             SplitPart::Host => Some(Statistic::SlowHost),
-            SplitPart::Completion | SplitPart::Waiting => None,
+            SplitPart::Layer | SplitPart::Completion | SplitPart::Waiting => None,
         }
     }
 }
@@ -70,7 +75,7 @@ pub struct TimeSplit {
     pub ops: u64,
     /// Their service times.
     pub total_ns: u64,
-    parts_ns: [u64; 7],
+    parts_ns: [u64; SplitPart::ALL.len()],
 }
 
 impl TimeSplit {
@@ -248,10 +253,11 @@ impl DividedTime {
         MetricInfo::ns(
             name,
             "where the mean service time (time-total) goes: in the drive and its queue, on a virtual \
-             link, before the block layer, in its queue, from completion until seen, waiting for a \
-             processor, processor time of this host, and in none of these; slow-: the same of the slowest \
-             operations, at most 1%, until their completion, if they take more than twice as long \
-             as all; omitted if the kernel's counts of the drive differ from those of the workload",
+             link, in a layer above the drive, before the block layer, in its queue, from completion \
+             until seen, waiting for a processor, processor time of this host, and in none of these; \
+             slow-: the same of the slowest operations, at most 1%, until their completion, if they \
+             take more than twice as long as all; omitted if the kernel's counts of the drive differ \
+             from those of the workload",
         )
     }
 }

@@ -1,8 +1,9 @@
-//! FILE SYSTEM, BLOCK QUEUE and COMPLETION: which software above the drive takes the time?
+//! FILE SYSTEM, LAYER, BLOCK QUEUE and COMPLETION: which software above the drive takes the time?
 //!
 //! The kernel's trace shows when the block layer gets a request, when it issues it to the drive,
-//! when the drive completes it, and when the thread sees that. Each of the three times above the
-//! drive is evidence for its own verdict; the largest of a workload names its cause. A limit of a
+//! when the drive completes it, and when the thread sees that. The kernel counts the time of requests
+//! of a layer's own device, too, such as that of an encrypted volume; what this takes longer than the
+//! drive is the layer's. Each of the four times above the drive is evidence for its own verdict; the largest of a workload names its cause. A limit of a
 //! control group holds requests back before the block layer, too; then that is the cause. An idle
 //! drive is no evidence.
 
@@ -31,7 +32,7 @@ pub static RULE: Rule = Rule {
 
 pub fn above_drive(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let subjects = Subject::reported(seen);
-    let parts = [SplitPart::Held, SplitPart::Queue, SplitPart::Completion];
+    let parts = [SplitPart::Held, SplitPart::Layer, SplitPart::Queue, SplitPart::Completion];
     let rulings = parts.into_iter().filter_map(|part| {
         let limited = subjects.iter().filter_map(|s| Some((s, largest(target, s, &parts)?)));
         let limited = limited.filter(|(_, (largest, _))| *largest == part);
@@ -62,6 +63,10 @@ fn place(target: &TargetInfo, part: SplitPart) -> Option<String> {
             let kind = &target.target.filesystem.as_ref()?.kind;
             Some(format!("before the block layer had the request: in {kind} and the kernel"))
         }
+        SplitPart::Layer => {
+            let layer = target.target.layers.first()?;
+            Some(format!("in {layer}, a layer above the drive"))
+        }
         SplitPart::Queue => {
             let scheduler = drive?.scheduler.as_ref().filter(|name| *name != "none")?;
             Some(format!("in the queue of the block layer, with the scheduler {scheduler}"))
@@ -76,6 +81,7 @@ fn ruling(target: &TargetInfo, part: SplitPart, shares: &[(&Subject<'_>, f64)]) 
         SplitPart::Held => {
             (VerdictKind::FileSystem, "the same on the device itself, or on another file system")
         }
+        SplitPart::Layer => (VerdictKind::Layer, "the same on the drive below it"),
         SplitPart::Queue => (VerdictKind::BlockQueue, "the same with the scheduler none"),
         _ => (VerdictKind::Completion, "the same with a polling driver, or on another processor"),
     };

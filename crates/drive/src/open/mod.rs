@@ -169,7 +169,7 @@ impl Plan {
             Some(Expected::Device(identity)) => device::open(machine, path, safety, identity)?,
             Some(Expected::File(identity)) => file::open(machine, path, safety, identity)?,
         };
-        let watch = Watch::on(&self.stack.disks);
+        let watch = Watch::on(&self.stack);
         let (info, destroys) = (self.info, self.destroys);
         let request = request.clone();
         Ok(Opened { info, file, watch, guard, destroys, orphans_removed, request })

@@ -34,6 +34,8 @@ pub(crate) struct Sample {
     pub in_flight: u64,
     /// Reads and writes.
     pub requests: [Requests; 2],
+    /// Those of a layer above it.
+    pub layer: Option<[Requests; 2]>,
     /// Temperature, degrees Celsius.
     pub temperature_c: Option<f64>,
 }

@@ -89,6 +89,8 @@ pub(crate) struct Observations {
     pub device: Option<DeviceTraffic>,
     /// Reads and writes that the device completed.
     pub requests: [Requests; 2],
+    /// Those that the target's own device completed, if it is a layer above the drive.
+    pub layer: Option<[Requests; 2]>,
     /// What the kernel's trace shows of them, if it is there.
     pub traced: Option<Traced>,
     pub temperature: Option<Temperature>,
@@ -455,7 +457,9 @@ impl<'a> Sampler<'a> {
             self.seen.by_job.iter().for_each(|job| add(&mut self.seen.totals, &job.kinds));
         }
         if let Some((first, last)) = self.first.zip(last) {
-            self.seen.requests = [0, 1].map(|side| last.requests[side].since(first.requests[side]));
+            self.seen.requests = since(last.requests, first.requests);
+            let layers = last.layer.zip(first.layer);
+            self.seen.layer = layers.map(|(last, first)| since(last, first));
         }
         self.seen.device = self.first.zip(last).map(|(first, last)| {
             let mut traffic = traffic(&first, &last);
@@ -506,6 +510,11 @@ fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 
     }
 }
 
+/// Reads and writes since an earlier reading.
+fn since(last: [Requests; 2], first: [Requests; 2]) -> [Requests; 2] {
+    [0, 1].map(|side| last[side].since(first[side]))
+}
+
 impl Observations {
     /// The state before the first report.
     fn nothing() -> Observations {
@@ -517,6 +526,7 @@ impl Observations {
             ends: Vec::new(),
             device: None,
             requests: Default::default(),
+            layer: None,
             traced: None,
             temperature: None,
             worker_cpu_ns: 0,

@@ -47,11 +47,11 @@ pub static METRICS: [MetricInfo; 12] = [
     ),
     DividedTime::info(
         "{seq,rand,mixed}-{read,write}-{size}-q{depth}.\
-         {time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+         {time,slow}-{total,drive,link,layer,held,queue,completion,waiting,host,unexplained}",
     ),
     DividedTime::info(
         "{seq,rand,mixed}-{read,write}-{job}-{size}-q{depth}.\
-         {time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+         {time,slow}-{total,drive,link,layer,held,queue,completion,waiting,host,unexplained}",
     ),
 ];
 

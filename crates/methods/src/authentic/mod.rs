@@ -70,7 +70,7 @@ const CELLS: [MetricInfo; 6] = [
     ),
     DividedTime::info(
         "{seq,rand}-read-{size}-q{8,32}.\
-         {time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+         {time,slow}-{total,drive,link,layer,held,queue,completion,waiting,host,unexplained}",
     ),
 ];
 

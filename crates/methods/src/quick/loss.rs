@@ -214,6 +214,7 @@ fn adds_time(kind: &VerdictKind) -> bool {
             | VerdictKind::RateLimit
             | VerdictKind::Flush
             | VerdictKind::FileSystem
+            | VerdictKind::Layer
             | VerdictKind::BlockQueue
             | VerdictKind::Completion
     )
@@ -287,6 +288,7 @@ fn in_words(cause: &VerdictKind) -> String {
         VerdictKind::Usb => "the USB bridge".into(),
         VerdictKind::PowerState => "its power state".into(),
         VerdictKind::FileSystem => "the file system".into(),
+        VerdictKind::Layer => "a layer above the drive".into(),
         VerdictKind::BlockQueue => "the scheduler".into(),
         VerdictKind::Completion => "time after completion".into(),
         VerdictKind::CacheEnd => "a full cache".into(),

@@ -118,7 +118,7 @@ const GRID: [MetricInfo; 10] = [
     ),
     DividedTime::info(
         "{seq,rand,mixed}-{read,write,read-just-written,read-scattered}-{size}-q{depth}.\
-         {time,slow}-{total,drive,link,held,queue,completion,waiting,host,unexplained}",
+         {time,slow}-{total,drive,link,layer,held,queue,completion,waiting,host,unexplained}",
     ),
     MetricInfo::ns(
         AFTER_REST,

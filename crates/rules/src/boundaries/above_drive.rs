@@ -1,4 +1,4 @@
-//! FILE SYSTEM, BLOCK QUEUE and COMPLETION: share of the time in each part above the drive.
+//! FILE SYSTEM, LAYER, BLOCK QUEUE and COMPLETION: share of the time in each part above the drive.
 
 use record::FileSystem;
 use rig::{SplitPart, TargetInfo};
@@ -8,10 +8,11 @@ use crate::above_drive::above_drive;
 use crate::testing::{device, digest, named, split, target};
 use crate::{Digest, Ruling};
 
-/// A target on ext4, on a drive with this scheduler.
+/// A target on ext4 on an encrypted volume, on a drive with this scheduler.
 fn on_ext4(scheduler: &str) -> TargetInfo {
     let mut info = target();
     info.target.filesystem = Some(FileSystem { kind: "ext4".into(), ..FileSystem::default() });
+    info.target.layers = vec!["/dev/dm-0".into()];
     info.target.drive.get_or_insert_default().scheduler = Some(scheduler.into());
     info
 }
@@ -30,6 +31,7 @@ fn said_on(target: &TargetInfo, parts: &[(SplitPart, u64)]) -> String {
 fn a_tenth_of_the_time_in_one_part_is_a_cause() {
     let kinds = [
         (SplitPart::Held, ["nothing", "FILE SYSTEM: a 10%", "FILE SYSTEM: a 11%"]),
+        (SplitPart::Layer, ["nothing", "LAYER: a 10%", "LAYER: a 11%"]),
         (SplitPart::Queue, ["nothing", "BLOCK QUEUE: a 10%", "BLOCK QUEUE: a 11%"]),
         (SplitPart::Completion, ["nothing", "COMPLETION: a 10%", "COMPLETION: a 11%"]),
     ];
@@ -43,6 +45,8 @@ fn a_tenth_of_the_time_in_one_part_is_a_cause() {
 fn a_part_needs_its_place() {
     let held = [(SplitPart::Held, 50)];
     assert_eq!(said_on(&target(), &held), "nothing", "no file system");
+    let layer = [(SplitPart::Layer, 50)];
+    assert_eq!(said_on(&target(), &layer), "nothing", "no layer");
     let queue = [(SplitPart::Queue, 50)];
     assert_eq!(said_on(&on_ext4("none"), &queue), "nothing", "no scheduler");
     let waiting = [(SplitPart::Waiting, 50), (SplitPart::Drive, 50)];
@@ -80,6 +84,7 @@ pub fn examples() -> Vec<Ruling> {
         run("b", &[(SplitPart::Held, 30)]),
         run("c", &[(SplitPart::Queue, 30)]),
         run("d", &[(SplitPart::Completion, 30)]),
+        run("e", &[(SplitPart::Layer, 30)]),
     ];
     above_drive(&on_ext4("mq-deadline"), &seen)
 }

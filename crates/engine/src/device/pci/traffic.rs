@@ -54,6 +54,7 @@ impl Traffic {
             weighted_ms: self.weighted_ns.load(Relaxed) / 1_000_000,
             in_flight: 0,
             requests: Default::default(),
+            layer: None,
             temperature_c,
         }
     }
