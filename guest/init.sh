@@ -28,6 +28,7 @@ for name in $attached $later; do
         uas*) load xhci_pci uas sd_mod ;;
         sd*) load sdhci_pci mmc_block ;;
         scratch*) load virtio_blk crc32c_generic ext4 ;;
+        tight*) load virtio_blk ;;
     esac
 done
 [ -z "$modules" ] || load $modules

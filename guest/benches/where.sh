@@ -1,7 +1,7 @@
-# Where the time goes, beside the kernel's own counters: parts of reads of a drive, behind a layer that
-# delays them, and below a control group's limit. In the kernel's trace, where it permits one.
-# drives: nvme:64M
-# modules: dm_mod dm_delay
+# Where the time goes, beside the kernel's own counters: parts of reads of a drive, and of a layer above it
+# that delays them or decrypts. In the kernel's trace, where it permits one.
+# drives: nvme:64M tight:64M
+# modules: dm_mod dm_delay dm_crypt aes_generic ecb xts
 # needs: jq dmsetup
 # seconds: 600
 part() { jq -r --arg key "$1" '[.metrics[] | select(.name == $key).value][0] // 0 | floor' /tmp/said; }
@@ -12,25 +12,42 @@ reads() {
         { fail "io $target"; cat /tmp/errors; }
     echo "$target: $(jq -r '[.metrics[] | select(.name | startswith("time-")) | "\(.name) \(.value | floor)"] | join(", ")' /tmp/said)"
 }
-ticks() { set -- $(cat "/sys/block/${device#/dev/}/stat"); echo "$1 $4"; }
+ticks() { set -- $(cat "/sys/block/${1#/dev/}/stat"); echo "$1 $4"; }
+# counted DEVICE: the kernel's mean time of a read of it since the counts in `before`, nanoseconds.
+counted() { set -- $before $(ticks "$1"); echo $((($4 - $2) * 1000000 / ($3 - $1))); }
+beside() { difference=$(($2 - $3)); at_most "$1 beside the kernel's $3 ns, per mille" $((${difference#-} * 1000 / $3)) "$4"; }
 at_most() { if [ "$2" -le "$3" ]; then pass "$1: $2"; else fail "$1: $2, not at most $3"; fi; }
 device=$(device nvme)
 ssdyno io "$device" --rw write --bs 1M --time 5s --quiet --destroy="$(serial nvme)" >/dev/null || fail "filled"
-before=$(ticks); reads "$device"; after=$(ticks)
-set -- $before $after
+before=$(ticks "$device"); reads "$device"
+counted=$(counted "$device")
 total=$(part time-total) drive=$(part time-drive) queue=$(part time-queue) held=$(part time-held)
-counted=$((($4 - $2) * 1000000 / ($3 - $1)))
 [ "$held" -gt 0 ] && pass "the trace divides the time" || fail "no trace here"
 at_most "not explained, per mille" $(($(part time-unexplained) * 1000 / total)) 80
-difference=$((drive + queue - counted))
-at_most "queue and drive beside the kernel's $counted ns, per mille" $((${difference#-} * 1000 / counted)) 100
-# A layer that waits a millisecond moves the time in the drive, and nothing else.
+beside "queue and drive" $((drive + queue)) "$counted" 100
+# A request that the driver had no room for is issued again; the last issue counts.
+tight=$(device tight)
+before=$(ticks "$tight"); reads "$tight" --depth 8
+counted=$(counted "$tight")
+[ "$(part time-queue)" -gt 0 ] && pass "requests that are issued again are in the trace" || fail "no trace of requests that are issued again"
+beside "issued again: queue and drive" $(($(part time-drive) + $(part time-queue))) "$counted" 100
+# What a layer takes is its own: it waits one of the kernel's ticks or more, or decrypts.
+layer() {
+    local name=$1 table=$2 whole below
+    dmsetup create --noudevsync --noudevrules "$name" --table "$table" || { fail "dmsetup $name"; return; }
+    # Without udev, nothing makes the node with its name.
+    local node=/dev/dm-$(dmsetup info -c --noheadings -o minor "$name")
+    await 10 test -b "$node"
+    before=$(ticks "$node") first=$(ticks "$device"); reads "$node"
+    whole=$(counted "$node"); before=$first; below=$(counted "$device")
+    beside "$name: the drive" $(($(part time-drive) + $(part time-queue))) "$below" 100
+    difference=$(($(part time-layer) - (whole - below)))
+    at_most "$name: the layer beside the kernel's $((whole - below)) ns, per mille of all" $((${difference#-} * 1000 / $(part time-total))) 50
+    at_most "$name: not explained, per mille" $(($(part time-unexplained) * 1000 / $(part time-total))) 80
+    dmsetup remove --noudevsync --noudevrules "$name"
+}
 read -r sectors <"/sys/block/${device#/dev/}/size"
-dmsetup create --noudevsync --noudevrules later --table "0 $sectors delay $device 0 1" || fail "dmsetup"
-# Without udev, nothing makes the node with its name.
-later=/dev/dm-$(dmsetup info -c --noheadings -o minor later)
-await 10 test -b "$later"
-reads "$later"
-added=$(($(part time-drive) - drive))
-[ $added -ge 950000 ] && [ $added -le 2500000 ] && pass "a delay of 1 ms: $added ns" || fail "a delay of 1 ms: $added ns"
-dmsetup remove --noudevsync --noudevrules later
+layer delay "0 $sectors delay $device 0 1"
+[ "$(part time-layer)" -ge 1000000 ] && pass "a delay of 1 ms" || fail "a delay of 1 ms: $(part time-layer) ns"
+jq -e '.verdicts[] | select(.name == "LAYER")' /tmp/said >/dev/null && pass "LAYER" || fail "no LAYER: $(jq -c '[.verdicts[].name]' /tmp/said)"
+layer crypt "0 $sectors crypt aes-xts-plain64 $(printf '%064d' 7) 0 $device 0"

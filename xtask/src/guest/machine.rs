@@ -10,6 +10,7 @@
 //! | `sd` | an SD card in a controller on PCI; one per machine |
 //! | `bare-x86_64`, `bare-aarch64` | like `nvme`, with the content that `cargo xtask bare` left on it |
 //! | `scratch` | a virtio disk for data of a test, separate from the drive |
+//! | `tight` | the same with a queue of less room than it has requests: the kernel puts some back and issues them again |
 //!
 //! A number after the word adds another of the same kind (`usb2`); `:64M` sets a size other than
 //! 128 MiB. Devices are in QMP's JSON format, for the command line and for hot-plugging.
@@ -122,10 +123,15 @@ impl Builder {
                 drive.volumes[0].serial = "0xdeadbeef".into();
                 drive
             }
-            "scratch" => {
+            kind @ ("scratch" | "tight") => {
                 let slot = self.next_slot();
-                let disk = json!({"driver": "virtio-blk-pci", "id": name, "drive": name,
+                let mut disk = json!({"driver": "virtio-blk-pci", "id": name, "drive": name,
                     "addr": slot, "serial": serial(name)});
+                if kind == "tight" {
+                    // Three descriptors a request, of eight; the driver counts on two.
+                    disk["indirect_desc"] = json!(false);
+                    disk["queue-size"] = json!(8);
+                }
                 one(vec![disk], format!("*/0000:00:{slot}.0/virtio*"))
             }
             _ => bail!("unknown kind of drive: {word}"),
