@@ -8,6 +8,8 @@
 use record::{Document, Environment, Run, TargetKind};
 
 use crate::error::{LabError, Result};
+use crate::replicate::Experiment;
+use crate::work::REPLICATE;
 
 /// The start of such a record, which has no time of its own.
 const START: &str = "1970-01-01T00:00:00Z";
@@ -34,8 +36,12 @@ pub fn reproducible(run: Run) -> Result<Run> {
     Ok(run)
 }
 
-/// The command line that makes this record.
+/// The command line that makes this record; of an experiment, without the file of its document.
 fn command(run: &Run) -> Vec<String> {
+    if let (true, Some(identity)) = (run.method == REPLICATE.name, Experiment::identity_in(run)) {
+        let id = identity.rsplit_once('.').map_or(identity, |(id, _)| id);
+        return vec!["ssdyno".into(), "replicate".into(), format!("--only={id}")];
+    }
     let mut words =
         ["ssdyno", "run", &run.target.spec, "-m", &run.method].map(String::from).to_vec();
     words.extend(run.seed.map(|seed| format!("--seed={seed}")));
@@ -48,7 +54,7 @@ fn command(run: &Run) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use record::Target;
+    use record::{Labels, Target};
 
     use super::*;
 
@@ -65,5 +71,12 @@ mod tests {
         assert_eq!(first, second);
         assert_eq!(first.id.len(), 26);
         assert_eq!(command(&first).join(" "), "ssdyno run sim:x -m quick --seed=7 --time=1s");
+        let tags = [(Experiment::TAG.to_string(), "qd1.x.0123456789ab".to_string())].into();
+        let experiment = Run {
+            method: REPLICATE.name.into(),
+            labels: Some(Labels { tags, ..Labels::default() }),
+            ..first
+        };
+        assert_eq!(command(&experiment).join(" "), "ssdyno replicate --only=qd1.x");
     }
 }

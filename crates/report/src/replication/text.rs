@@ -30,8 +30,9 @@ pub fn text(view: &Replication, style: &Style) -> String {
     text += &view.sketches.iter().map(|chart| sketch(chart, style)).collect::<String>();
     text += "\n";
     for run in &view.runs {
-        let page = run.page.as_deref().unwrap_or("no page could be written");
-        text += &format!("run {}   {}   {}   {page}\n", run.number, run.experiment, run.target);
+        let words = [&*run.experiment, &run.target].into_iter().chain(run.page.as_deref());
+        let words: Vec<&str> = words.collect();
+        text += &format!("run {}   {}\n", run.number, words.join("   "));
     }
     text += &format!("\n{}\n", view.sentence);
     if view.claims.sentence.is_empty() { text } else { text + &lines(&view.claims.sentence, width) }

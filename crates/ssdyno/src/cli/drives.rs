@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use workload::units;
 
-use super::{StoreArgs, parse_page};
+use super::run::Shard;
+use super::{LabelArgs, StoreArgs, parse_page};
 
 #[derive(Debug, Args)]
 pub struct DrivesArgs {
@@ -134,7 +135,9 @@ Examples:
   ssdyno replicate 003          effects of use and TRIM on an SSD: published and measured figures
   ssdyno replicate 004 --claims every claim of the document: reproduced, or why not
   ssdyno replicate 001 --json | jq '.figures[] | select(.met | not)'
-  ssdyno replicate 002 .        the same tests on the drive under this directory";
+  ssdyno replicate 002 .        the same tests on the drive under this directory
+  ssdyno replicate 003 --out DIR --shard 1/4     a quarter of its experiments, as files
+  ssdyno replicate 003 --from DIR                their figures, when all are there";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPLICATE_EXAMPLES)]
@@ -143,6 +146,8 @@ pub struct ReplicateArgs {
     pub document: Option<String>,
     #[command(flatten)]
     pub here: HereArgs,
+    #[command(flatten)]
+    pub array: ExperimentArrayArgs,
     /// Only experiments whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
@@ -161,6 +166,25 @@ pub struct ReplicateArgs {
     pub quiet: bool,
     #[command(flatten)]
     pub store: StoreArgs,
+}
+
+/// Options for experiments on several machines.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "On several machines")]
+pub struct ExperimentArrayArgs {
+    /// Write the record of each experiment to a file in DIR, the same on every machine, and compare
+    /// nothing
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["target", "json", "claims", "html", "store"])]
+    pub out: Option<PathBuf>,
+    /// Only every N-th experiment, from the I-th on: 3/10
+    #[arg(long, value_name = "I/N", requires = "out", value_parser = Shard::parse)]
+    pub shard: Option<Shard>,
+    #[command(flatten)]
+    pub labels: LabelArgs,
+    /// Take the experiments from these files and directories of records instead of running them
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["target", "out"])]
+    pub from: Vec<PathBuf>,
 }
 
 /// Options for the user's own drive instead of virtual ones.

@@ -80,7 +80,7 @@ impl Default for Shard {
 }
 
 impl Shard {
-    fn parse(text: &str) -> Result<Shard, String> {
+    pub fn parse(text: &str) -> Result<Shard, String> {
         let numbers = text.split_once('/').map(|(part, parts)| (part.parse(), parts.parse()));
         match numbers {
             Some((Ok(part), Ok(parts))) if (1..=parts).contains(&part) => Ok(Shard { part, parts }),

@@ -1,5 +1,6 @@
-//! `ssdyno run --out DIR`: a record a file, for `ssdyno import DIR`, and with `--shard I/N` only a part of
-//! the runs, for job arrays: every part writes into one directory, on any machine, in any order.
+//! `ssdyno run --out DIR` and `replicate --out DIR`: a record a file, for `ssdyno import DIR`, and with
+//! `--shard I/N` only a part of the runs, for job arrays: every part writes into one directory, on any
+//! machine, in any order.
 //!
 //! A run of a virtual drive has a store of its own, so that it knows no earlier run, and its record is
 //! reproducible: a part that is repeated finds its files there and goes on. A run on a real drive is in
@@ -9,11 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::{Options, Recorded, Work, work};
+use lab::replicate::{Document as PublishedDocument, Experiment};
+use lab::{Options, Recorded, Request, Work, work};
 use record::{Document, Run, TargetKind};
 
-use super::session;
-use crate::cli::{OutputArgs, RunArgs};
+use super::{io, session};
+use crate::cli::{self, OutputArgs, ReplicateArgs, RunArgs};
 use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
 
@@ -59,7 +61,7 @@ impl ArrayRun<'_> {
     /// Measures, unless the file of an equal run is there, and writes the record.
     fn write_into(&self, out: &Path) -> Result {
         if !self.target.starts_with(lab::drives::PREFIX) {
-            let recorded = self.measure(None, self.args.measure.output.clone())?;
+            let recorded = measure(&self.request(), &self.args.measure.output, self.work)?;
             let path = out.join(format!("{}.json", recorded.run.id));
             return write(&path, recorded.run);
         }
@@ -69,21 +71,13 @@ impl ArrayRun<'_> {
             return Ok(ExitCode::SUCCESS);
         }
         self.say("into", &path);
-        let place = OwnStore::make()?;
-        let quiet = OutputArgs { quiet: true, ..OutputArgs::default() };
-        let recorded = self.measure(Some(place.file()), quiet)?;
-        write(&path, lab::reproducible(recorded.run)?)
+        simulate_into(&path, self.request(), self.work)
     }
 
-    fn measure(&self, store: Option<PathBuf>, output: OutputArgs) -> Result<Recorded> {
+    fn request(&self) -> Request {
         let mut request = self.args.measure.request(self.target);
         request.instrument.seed = self.seed;
-        request.store = store.or(request.store);
-        let recorded = session::record(&request, &output, self.work)?;
-        match &recorded.ended {
-            Ok(()) => Ok(recorded),
-            Err(error) => Err(error.clone().into()),
-        }
+        request
     }
 
     fn say(&self, verb: &str, path: &Path) {
@@ -98,15 +92,64 @@ impl ArrayRun<'_> {
     fn file_name(&self) -> String {
         let ArrayRun { args, target, method, seed, work } = self;
         let labels = args.measure.labels.labels();
-        let version = env!("CARGO_PKG_VERSION");
-        let identity =
-            format!("{version} {target} {method} {seed} {:?} {labels:?}", work.options());
-        let words = target.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
-        let words: String = words.take(TARGET_MAX).collect();
-        format!(
-            "{method}-{words}-{seed}-{}.json",
-            store::id_of(0, identity.as_bytes())[10..].to_lowercase()
-        )
+        let identity = format!("{target} {method} {seed} {:?} {labels:?}", work.options());
+        file_name(&format!("{method}-{}-{seed}", words(target)), &identity)
+    }
+}
+
+/// Runs the shard's part of the experiments of a document.
+pub fn run_experiments(document: &PublishedDocument, args: &ReplicateArgs, out: &Path) -> Result {
+    fs::create_dir_all(out).map_err(|e| Failure::cannot_write(out, &e))?;
+    let shard = args.array.shard.unwrap_or_default();
+    let experiments = document.chosen(args.only.as_deref())?;
+    for (number, experiment) in (1..).zip(experiments) {
+        if !shard.has(number) {
+            continue;
+        }
+        let options = experiment.options()?;
+        let work = Work::experiment(experiment, &io::read, &options)?;
+        let mut labels = args.array.labels.labels();
+        labels.tags.insert(Experiment::TAG.into(), experiment.identity());
+        let (target, identity) = (experiment.target(), format!("{labels:?}"));
+        let path = out.join(file_name(&format!("replicate-{}", words(&target)), &identity));
+        let verb = if path.exists() { "is already in" } else { "into" };
+        if !args.quiet {
+            let (id, path) = (emit::plain(&experiment.id), path.display());
+            screen::say(&format!("experiment {id} {verb} {path}"));
+        }
+        if !path.exists() {
+            let command = cli::typed();
+            simulate_into(&path, Request { labels, command, ..Request::on(target) }, &work)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Characters of a target that a file's name can have.
+fn words(target: &str) -> String {
+    let words = target.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    words.take(TARGET_MAX).collect()
+}
+
+/// A name for people, with a hash of everything that determines the run.
+fn file_name(words: &str, identity: &str) -> String {
+    let identity = format!("{} {identity}", env!("CARGO_PKG_VERSION"));
+    format!("{words}-{}.json", store::id_of(0, identity.as_bytes())[10..].to_lowercase())
+}
+
+/// Runs a virtual drive with a store of its own, and writes the reproducible record.
+fn simulate_into(path: &Path, request: Request, work: &Work<'_>) -> Result {
+    let place = OwnStore::make()?;
+    let quiet = OutputArgs { quiet: true, ..OutputArgs::default() };
+    let request = Request { store: Some(place.file()), ..request };
+    write(path, lab::reproducible(measure(&request, &quiet, work)?.run)?)
+}
+
+fn measure(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<Recorded> {
+    let recorded = session::record(request, output, work)?;
+    match &recorded.ended {
+        Ok(()) => Ok(recorded),
+        Err(error) => Err(error.clone().into()),
     }
 }
 

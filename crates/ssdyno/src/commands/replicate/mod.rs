@@ -1,7 +1,7 @@
 //! `ssdyno replicate`: runs published experiments on virtual drives, or on the user's own drive.
 //!
 //! On virtual drives, the exit code is 1 if a figure is outside its tolerance, or with `--claims` if
-//! a claim differs, even if the reason is known.
+//! a claim differs, even if the reason is known. With `--from`, the experiments were run elsewhere.
 
 mod here;
 
@@ -14,7 +14,7 @@ use report::table::{Align, Table, TableCell};
 use report::{Ink, replication};
 use serde_json::json;
 
-use super::{io, session};
+use super::{array, io, session};
 use crate::cli::{self, OutputArgs, ReplicateArgs};
 use crate::failure::{CHECK_FAILED, Failure, Result};
 use crate::{present, screen};
@@ -26,10 +26,17 @@ pub fn run(args: &ReplicateArgs) -> Result {
     if let Some(target) = &args.here.target {
         return here::run(name, &document, target, args);
     }
+    if let Some(directory) = &args.array.out {
+        return array::run_experiments(&document, args, directory);
+    }
     if let Some(Some(path)) = &args.html {
         emit::check(path, None).map_err(|e| Failure::cannot_write(path, &e))?;
     }
-    let runs = experiments(&document, args)?;
+    let runs = if args.array.from.is_empty() {
+        experiments(&document, args)?
+    } else {
+        replicate::from_records(&document, args.only.as_deref(), &args.array.from)?
+    };
     let replication_run = Repeated::new(name, &document, &runs);
     let view = replication_run.view()?;
     let text = if args.json {
@@ -79,16 +86,21 @@ fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
     Ok(runs)
 }
 
-/// Writes a page beside the store, if possible.
+/// Writes a page beside the store, or says why it could not.
 fn with_page(done: Done, store: &Path) -> Done {
-    let page = present::write_page(&done.run, None, &present::reports_beside(store));
-    Done { page: page.map(|path| path.display().to_string()).ok(), ..done }
+    match present::write_page(&done.run, None, &present::reports_beside(store)) {
+        Ok(path) => Done { page: Some(path.display().to_string()), ..done },
+        Err(error) => {
+            screen::say(&format!("no page of {}: {}", done.experiment, error.text()));
+            done
+        }
+    }
 }
 
 /// A request for a target, with defaults for the instrument.
 fn request(target: String, args: &ReplicateArgs) -> Request {
     let (store, command) = (args.store.store.clone(), cli::typed());
-    Request { store, command, ..Request::on(target) }
+    Request { store, command, labels: args.array.labels.labels(), ..Request::on(target) }
 }
 
 fn output(args: &ReplicateArgs) -> OutputArgs {
