@@ -73,7 +73,7 @@ pub async fn campaign(config: &HubConfig, file: &Path) -> Result<Campaign> {
     let putting = futures_util::stream::iter(waiting.map(Ok))
         .try_for_each_concurrent(IN_FLIGHT, async |job| hub.ask_pool(key, labels, &job).await);
     putting.await?;
-    println!("{} runs, {} of them measured before", campaign.runs()?, ended.len());
+    println!("{} runs, {} of them measured before", campaign.count(), ended.len());
     Ok(campaign)
 }
 
@@ -82,7 +82,10 @@ pub async fn wait(config: &HubConfig, campaign: &Campaign) -> Result<String> {
     let central = Central::connect(config.postgres()?).await?;
     let hub = Hub::connect(config, "ssdyno ask").await?;
     let labels = campaign.labels()?;
-    let total = campaign.runs()? as usize;
+    let total = campaign.count() as usize;
+    if let Some(text) = lack(&hub.agents().await?, &labels) {
+        eprintln!("{text}");
+    }
     let mut last = usize::MAX;
     loop {
         let (measured, failed) =
@@ -104,6 +107,18 @@ pub async fn wait(config: &HubConfig, campaign: &Campaign) -> Result<String> {
         );
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// Says so if none of these agents has the labels: the runs wait for one, however long.
+fn lack(agents: &[Presence], labels: &BTreeMap<String, String>) -> Option<String> {
+    if agents.iter().any(|agent| satisfies(&agent.labels, labels)) {
+        return None;
+    }
+    let labels: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let which =
+        if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(" ")) };
+    Some(format!("no agent{which} was heard in the last day; the runs wait for one"))
 }
 
 /// The ids of a campaign's jobs that have a record.
@@ -251,6 +266,17 @@ fn table<const N: usize>(heading: [&str; N], rows: impl Iterator<Item = [String;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_wait_for_an_agent_are_told() {
+        let labels = BTreeMap::from([("rack".to_string(), "3".to_string())]);
+        let agent = Presence { labels: labels.clone(), ..Presence::default() };
+        assert_eq!(lack(&[agent.clone(), Presence::default()], &labels), None);
+        let text = lack(&[Presence::default()], &labels).expect("none has it");
+        assert!(text.starts_with("no agent with rack=3 was heard"), "{text}");
+        assert_eq!(lack(&[agent], &BTreeMap::new()), None);
+        assert!(lack(&[], &BTreeMap::new()).expect("none").starts_with("no agent was"));
+    }
 
     #[test]
     fn a_table_has_columns_and_no_control_characters() {

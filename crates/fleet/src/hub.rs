@@ -74,7 +74,7 @@ const WORDS_WAIT: Duration = Duration::from_secs(1);
 const RECONNECT_MAX: Duration = Duration::from_secs(8);
 
 /// What an agent says about itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Presence {
     /// The id of its machine.
     pub machine: String,

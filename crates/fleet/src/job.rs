@@ -1,13 +1,17 @@
-//! What a hub may ask of a host: one run of a method on a target that the host serves.
+//! What a hub may ask of a host: one run of a method on a target that the host serves, or an experiment on
+//! a virtual drive.
 //!
 //! A job is data, not a command line: the host builds the words, from a fixed list of options, none of
 //! which names a file or a program. A hub in the wrong hands can waste a host's time and read its
 //! drives, nothing else; for a destruction see `grant`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use record::parse_tag;
 use serde::{Deserialize, Serialize};
+
+use crate::experiment::JobExperiment;
 
 /// Options that a job may have: those of every method, without files.
 const OPTIONS: [&str; 4] = ["replicates", "seed", "size", "time"];
@@ -20,6 +24,9 @@ const WORD_MAX: usize = 200;
 
 /// Maximum size of a job, bytes.
 pub const JOB_BYTES_MAX: usize = 16 << 10;
+
+/// The method of jobs with an experiment.
+pub const REPLICATE: &str = "replicate";
 
 /// Prefix of virtual drives.
 const VIRTUAL: &str = "sim:";
@@ -40,6 +47,9 @@ pub struct FleetJob {
     /// Tags for its record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
+    /// An experiment instead of a run of the method, on its own virtual drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<JobExperiment>,
     /// The serial number of a drive to be overwritten. It asks; a grant on the host permits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destroy: Option<String>,
@@ -64,10 +74,7 @@ impl FleetJob {
     /// Checks every word.
     pub fn check(&self) -> Result<(), String> {
         check_word("id", &self.id, "._-")?;
-        check_word("method", &self.method, "-")?;
-        if METHODS_REFUSED.contains(&self.method.as_str()) {
-            return Err(format!("method {} is not for other machines", self.method));
-        }
+        check_method(&self.method)?;
         for (name, value) in &self.options {
             if !OPTIONS.contains(&name.as_str()) {
                 let text =
@@ -80,6 +87,12 @@ impl FleetJob {
             parse_tag(&format!("{name}={value}"))?;
         }
         check_target(&self.target)?;
+        if let Some(experiment) = &self.experiment {
+            experiment.check()?;
+            if self.target != experiment.target() || !self.options.is_empty() {
+                return Err("an experiment has its own drive and options".into());
+            }
+        }
         match &self.destroy {
             Some(_) if self.is_simulated() => Err("a virtual drive needs no permission".into()),
             Some(serial) if !is_printable(serial) => Err("not a serial number".into()),
@@ -93,18 +106,37 @@ impl FleetJob {
         self.target.starts_with(VIRTUAL)
     }
 
-    /// The words after `ssdyno` for this job, without those about output and store.
+    /// The words after `ssdyno` for an experiment whose document is this file.
+    pub fn experiment_words(&self, document: &Path) -> Vec<String> {
+        let words = [REPLICATE.to_string(), document.display().to_string()].into_iter();
+        words.chain(self.tag_words()).collect()
+    }
+
+    /// The words after `ssdyno` for a run, without those about output and store.
     pub fn words(&self) -> Vec<String> {
         let mut words: Vec<String> =
             ["run", &self.target, "-m", &self.method].map(String::from).to_vec();
         words.extend(self.options.iter().map(|(name, value)| format!("--{name}={value}")));
-        words.extend(self.tags.iter().map(|(name, value)| format!("--tag={name}={value}")));
+        words.extend(self.tag_words());
         words.extend(self.destroy.iter().map(|serial| format!("--destroy={serial}")));
         words
     }
+
+    fn tag_words(&self) -> impl Iterator<Item = String> {
+        self.tags.iter().map(|(name, value)| format!("--tag={name}={value}"))
+    }
 }
 
-fn check_word(what: &str, word: &str, signs: &str) -> Result<(), String> {
+/// Checks the name of a method, and that it stays on the drive.
+pub(crate) fn check_method(name: &str) -> Result<(), String> {
+    check_word("method", name, "-")?;
+    if METHODS_REFUSED.contains(&name) {
+        return Err(format!("method {name} is not for other machines"));
+    }
+    Ok(())
+}
+
+pub(crate) fn check_word(what: &str, word: &str, signs: &str) -> Result<(), String> {
     let is_word = word.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c));
     if word.is_empty() || word.len() > WORD_MAX || !is_word || word.starts_with(['-', '.']) {
         return Err(format!("{what} '{}' is not a word", emit::plain(word)));
@@ -113,7 +145,7 @@ fn check_word(what: &str, word: &str, signs: &str) -> Result<(), String> {
 }
 
 /// A virtual drive by its name, or an absolute path.
-fn check_target(target: &str) -> Result<(), String> {
+pub(crate) fn check_target(target: &str) -> Result<(), String> {
     let names_file = target.contains('/') || target.contains(".toml");
     let is_named = if target.starts_with(VIRTUAL) { !names_file } else { target.starts_with('/') };
     if is_named && is_printable(target) {
@@ -122,7 +154,7 @@ fn check_target(target: &str) -> Result<(), String> {
     Err(format!("'{}' is neither sim:NAME nor an absolute path", emit::plain(target)))
 }
 
-fn is_printable(text: &str) -> bool {
+pub(crate) fn is_printable(text: &str) -> bool {
     !text.is_empty() && text.len() <= WORD_MAX && !text.chars().any(char::is_control)
 }
 
@@ -172,6 +204,32 @@ mod tests {
         }
         let simulated = FleetJob { destroy: Some("S1".into()), ..job("sim:x") };
         assert!(simulated.check().is_err());
+    }
+
+    #[test]
+    fn an_experiment_has_its_own_drive() {
+        let experiment = JobExperiment {
+            id: "x".into(),
+            drive: "sd-class2".into(),
+            method: None,
+            options: BTreeMap::new(),
+            steps: vec![[("idle".to_string(), "1s".to_string())].into()],
+        };
+        let tags = BTreeMap::from([("campaign".to_string(), "c".to_string())]);
+        let job = FleetJob {
+            method: REPLICATE.into(),
+            experiment: Some(experiment),
+            tags,
+            ..job("sim:sd-class2")
+        };
+        assert_eq!(job.check(), Ok(()));
+        let again = FleetJob::parse(job.text().expect("plain data").as_bytes());
+        assert_eq!(again.as_ref(), Ok(&job));
+        let words = job.experiment_words(Path::new("x.toml"));
+        assert_eq!(words.join(" "), "replicate x.toml --tag=campaign=c");
+        for target in ["sim:usb-16k", "/dev/sdb"] {
+            assert!(FleetJob { target: target.into(), ..job.clone() }.check().is_err());
+        }
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `job` | what the hub may ask for |
-//! | `campaign` | a file of presets, methods and seeds, as jobs |
+//! | `campaign` | a file of presets, methods and seeds, or of experiments, as jobs |
+//! | `experiment` | an experiment of a document, as a job |
 //! | `grant` | the permission to destroy, on the drive's host |
 //! | `key`, `envelope` | who signed which record |
 //! | `hub_key`, `members` | what the hub signs, and whom NATS lets in |
@@ -36,6 +37,7 @@ pub mod collect;
 pub mod config;
 pub mod digits;
 pub mod envelope;
+pub mod experiment;
 #[cfg(target_os = "linux")]
 pub mod grant;
 pub mod hub;

@@ -272,6 +272,7 @@ async fn put(arguments: AskArgs) -> Result<()> {
                 options: options.into_iter().collect(),
                 tags: tags.into_iter().collect(),
                 destroy,
+                experiment: None,
             };
             ask::run(&hub, &ask::new_id()?, job, &labels.into_iter().collect()).await?
         }

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::{Agent, AgentOptions};
 use crate::child::{self, ChildOutput};
+use crate::experiment::JobExperiment;
 use crate::grant::Grants;
 use crate::hub::{JobProgress, LIVE_JOBS, POOL_WAIT};
 use crate::hub_key::{ANY_MACHINE, open_job};
@@ -101,6 +102,9 @@ impl Agent {
     /// Checks whether this host serves the target, and permits the destruction if one is asked for.
     async fn permit(&self, job: &FleetJob) -> Result<(), String> {
         let AgentOptions { targets, grants, .. } = &self.options;
+        if job.experiment.is_some() {
+            return Err("an experiment is for any machine, not for this one".into());
+        }
         if job.is_simulated() {
             return Ok(());
         }
@@ -236,7 +240,10 @@ impl Agent {
     /// Runs a virtual drive into a file of its own, and imports the record.
     async fn simulate(&self, job: &FleetJob) -> Result<Notice> {
         let place = Draft::make(&self.options.store)?;
-        let mut words = job.words();
+        let mut words = match &job.experiment {
+            Some(experiment) => job.experiment_words(&place.write_document(experiment)?),
+            None => job.words(),
+        };
         words.extend(["--quiet".to_string(), format!("--out={}", place.0.display())]);
         let output = self.run_child(job, &words).await?;
         if !output.is_success() {
@@ -284,6 +291,14 @@ impl Draft {
         let place = store.with_extension(format!("{DRAFT}{}", store::new_id()?));
         std::fs::create_dir(&place).with_context(|| format!("cannot make {}", place.display()))?;
         Ok(Draft(place))
+    }
+
+    /// Writes the document of an experiment; hidden, it is not imported as a record.
+    fn write_document(&self, experiment: &JobExperiment) -> Result<PathBuf> {
+        let file = self.0.join(".experiment.toml");
+        let text = experiment.document().map_err(anyhow::Error::msg)?;
+        std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(file)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::Duration;
 
 use async_nats::jetstream::AckKind;
@@ -14,10 +15,36 @@ use fleet::key::{AgentKey, Enrolment};
 use futures_util::StreamExt as _;
 use record::{Document, Metric, Run, Target, TargetKind, Unit};
 
-use crate::fleet_on_loopback::{AS_NOBODY, IN_BACKGROUND, LoopDevice, Loopback};
+use crate::fleet_on_loopback::{AS_NOBODY, IN_BACKGROUND, LoopDevice, Loopback, command};
 
 const CAMPAIGN: &str = "name = 'trial'\npresets = ['sd-class2', 'usb-16k']\nmethods = ['quick']\n\
                         seeds = '1-3'\noptions = { time = '1s' }\n";
+
+const DOCUMENT: &str = "
+title = 'two experiments'
+about = ''
+[[experiment]]
+id = 'fill, rest, read'
+drive = 'sd-class2?host=pi5'
+steps = [
+  { name = 'fill', io = '--rw write --bs 1M --size 64MiB --coverage 1' },
+  { idle = '1m' },
+  { name = 'r', io = '--rw randread --bs 4k --size 64MiB --time 1s' },
+]
+[[experiment]]
+id = 'method'
+drive = 'usb-16k'
+method = 'mark'
+options = { size = '64MiB' }
+[[figure]]
+what = 'reads after a rest'
+experiment = 'fill, rest, read'
+read = 'r.iops'
+published = 1000
+unit = 'IOPS'
+tolerance = 1
+source = 'none'
+";
 
 pub const MACHINE: &str = "00112233445566778899aabbccddeeff";
 
@@ -66,6 +93,7 @@ fn a_campaign_over_agents_that_are_lost_gives_the_records_of_one_process() {
     let central = run(async { trial.central().await.hashes(Some("campaign=trial")).await });
     let central: BTreeSet<Vec<u8>> = central.expect("hashes").into_iter().collect();
     assert_eq!(central, alone);
+    replicate_over_agents(&trial);
     let parquet = trial.path("central.parquet");
     for _ in 0..2 {
         let hub = trial.word("trial/hub.toml");
@@ -76,6 +104,31 @@ fn a_campaign_over_agents_that_are_lost_gives_the_records_of_one_process() {
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{} bytes", bytes.len());
     assert!(trial.down().status.success());
     assert!(!trial.path("trial").exists());
+}
+
+/// The experiments of a document over agents have the records of one process, and its figures.
+fn replicate_over_agents(trial: &Loopback) {
+    let [campaign, document, export] =
+        ["replicate.toml", "document.toml", "records"].map(|name| trial.path(name));
+    std::fs::write(&document, DOCUMENT).expect("written");
+    std::fs::write(&campaign, "name = 'both'\ndocument = 'document.toml'\n").expect("written");
+    let text = trial.ask(&[&trial.word("replicate.toml"), "--wait"]);
+    assert!(text.contains("has 2 records"), "{text}");
+    let records = trial.ask(&["export", "--tag", "campaign=both"]);
+    std::fs::write(&export, records).expect("written");
+    let (out, document) = (trial.path("experiments"), trial.word("document.toml"));
+    let own = ["replicate", &document, "--tag", "campaign=both", "--quiet", "--out"];
+    let alone = trial.hashes_of(&[&own[..], &[&trial.word("experiments")]].concat(), &out);
+    let central = run(async { trial.central().await.hashes(Some("campaign=both")).await });
+    let central: BTreeSet<Vec<u8>> = central.expect("hashes").into_iter().collect();
+    assert_eq!(central, alone);
+    let figures = ["experiments", "records"].map(|records| {
+        let words = ["replicate", &document, "--json", "--from", &trial.word(records)];
+        let output = Command::new(command()).args(words).output().expect("started");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        json["figures"][0]["here"].as_f64().expect("a figure")
+    });
+    assert!(figures[0] > 0.0 && figures[0] == figures[1], "{figures:?}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn program() -> &'static str {
 }
 
 /// The command beside it.
-fn command() -> PathBuf {
+pub fn command() -> PathBuf {
     Path::new(program()).with_file_name("ssdyno")
 }
 
