@@ -131,6 +131,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         }
         ["twin", "--seed", seed] => return examples::twin_drawn(seed),
         ["import-against", ref rest @ ..] => return import_against::run(rest),
+        ["predict", "--document", file] => return predict::write_document(file),
+        ["predict", "--records", path] => return predict::run_records(path),
         ["predict", filter] if filter != "--tiny" => return predict::run_some(filter),
         ["rigs", directory] => return rigs::run(directory),
         ["same", revision] => return same::run(revision),
@@ -158,7 +160,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
              coverage --rounds, cuts, fio-against, fleet --seconds N, flips, guard, headlines --draw N --seed S, \
              hosts --seed S [--cases N], import-against, iozone-against, \
-             kills, plans, predict ROWS, rigs DIR, same REV, store, twin --seed N, unsteady, \
+             kills, plans, predict ROWS, predict --document FILE, predict --records PATH, rigs DIR, same REV, store, twin --seed N, unsteady, \
              verdicts --draw N --seed S",
             known.join("|")
         );

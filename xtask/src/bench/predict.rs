@@ -1,14 +1,17 @@
 //! `cargo xtask bench predict`: how well virtual drives predict figures that they were not fitted to.
 //!
-//! The rows of `published/predict.tsv` become a document for `ssdyno replicate`, a drive at a time.
+//! The rows of `published/predict.tsv` become a document for `ssdyno replicate`, whose experiments are run
+//! by one process per processor, or by agents of a fleet: `--document FILE` writes it, and
+//! `--records PATH` reads the records.
 //! The error of a row is |ln(ours / published)|, measured to the nearer end of the interval if
 //! several sources publish the quantity. Rows that a parameter was fitted to are kept apart: they
 //! show that the model can behave so, not that it predicts anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Child, ExitCode};
+use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -58,8 +61,7 @@ type PredictError<'a> = (&'a PredictRow, f64);
 
 /// Runs all rows.
 pub fn run(effort: Effort) -> Result<Outcome> {
-    let filter = if effort.is_whole() { "" } else { TINY };
-    let (met, text) = measure(filter)?;
+    let (met, text) = measure(if effort.is_whole() { "" } else { TINY })?;
     if effort.is_whole() {
         write_bands(&text)?;
     }
@@ -86,27 +88,75 @@ pub fn run_some(filter: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(filter: &str) -> Result<(bool, String)> {
-    let text = std::fs::read_to_string(root().join("published/predict.tsv"))?;
-    let mut rows = parse(&text)?;
-    let lone_parameters = decided_by_one_row(&rows);
+/// Writes the document of all rows, for a campaign.
+pub fn write_document(file: &str) -> Result<ExitCode> {
+    std::fs::write(file, document_text(&read_rows("")?)).with_context(|| file.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Judges records of that document, in a file or directory.
+pub fn run_records(path: &str) -> Result<ExitCode> {
+    build()?;
+    let rows = read_rows("")?;
+    let scratch = tempfile::tempdir()?;
+    let document = scratch.path().join("rows.toml");
+    std::fs::write(&document, document_text(&rows))?;
+    let (met, text) = judge(&rows, &document, &std::path::absolute(path)?, false)?;
+    println!("{text}");
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn build() -> Result<()> {
+    output(&mut cargo(&["build", "--release", "-q", "-p", "ssdyno"])).map(drop)
+}
+
+/// The rows whose names contain `filter`.
+fn read_rows(filter: &str) -> Result<Vec<PredictRow>> {
+    let mut rows = parse(&std::fs::read_to_string(root().join("published/predict.tsv"))?)?;
     rows.retain(|row| row.id.contains(filter));
     ensure!(!rows.is_empty(), "no row of published/predict.tsv contains '{filter}'");
-    output(&mut cargo(&["build", "--release", "-q", "-p", "ssdyno"]))?;
+    Ok(rows)
+}
+
+fn measure(filter: &str) -> Result<(bool, String)> {
+    build()?;
+    let rows = read_rows(filter)?;
     let scratch = tempfile::tempdir()?;
-    let mut by_drive: BTreeMap<&str, Vec<&PredictRow>> = BTreeMap::new();
-    for row in &rows {
-        by_drive.entry(&row.drive).or_default().push(row);
+    let (document, records) = (scratch.path().join("rows.toml"), scratch.path().join("records"));
+    std::fs::write(&document, document_text(&rows))?;
+    let parts = available_parallelism()?.get();
+    let runs = (1..=parts).map(|part| {
+        let shard = format!("{part}/{parts}");
+        let mut run = program("target/release/ssdyno", &["replicate", "--quiet"]);
+        run.arg(&document).args(["--shard", &shard, "--out"]).arg(&records).spawn()
+    });
+    let runs: Vec<Child> = runs.collect::<std::io::Result<_>>()?;
+    for mut run in runs {
+        ensure!(run.wait()?.success(), "ssdyno replicate failed");
     }
-    let mut errors = Vec::new();
-    for (drive, rows) in &by_drive {
-        let figures = replicate(drive, rows, scratch.path())?;
-        for row in rows {
-            let ours = figures.get(&row.id).with_context(|| format!("no figure for {}", row.id))?;
-            errors.push((*row, libm::log(ours / ours.clamp(row.low, row.high))));
-        }
-    }
-    let (is_met, text) = report(&errors, !filter.is_empty());
+    judge(&rows, &document, &records, !filter.is_empty())
+}
+
+/// The report about the records of a document of these rows.
+fn judge(
+    rows: &[PredictRow],
+    document: &Path,
+    records: &Path,
+    with_rows: bool,
+) -> Result<(bool, String)> {
+    let (document, records) = (document.to_string_lossy(), records.to_string_lossy());
+    let words = ["replicate", &document, "--json", "--from", &records];
+    let (_, text) = printed(&mut program("target/release/ssdyno", &words))?;
+    let json: Value = serde_json::from_str(&text).context("the figures of the rows")?;
+    let figures = json["figures"].as_array().context("figures")?.iter();
+    let figures: BTreeMap<&str, f64> =
+        figures.filter_map(|f| Some((f["what"].as_str()?, f["here"].as_f64()?))).collect();
+    let errors = rows.iter().map(|row| {
+        let ours = figures.get(&*row.id).with_context(|| format!("no figure for {}", row.id))?;
+        Ok((row, libm::log(ours / ours.clamp(row.low, row.high))))
+    });
+    let (is_met, text) = report(&errors.collect::<Result<Vec<_>>>()?, with_rows);
+    let lone_parameters = decided_by_one_row(&read_rows("")?);
     let count = format!(
         "\nParameters that one row alone decides: {} (goal: 0 {}). {}\n",
         lone_parameters.len(),
@@ -164,39 +214,25 @@ fn parse_row(line: &str) -> Result<PredictRow> {
     })
 }
 
-/// Our figures of these rows of one drive, by name.
-fn replicate(drive: &str, rows: &[&PredictRow], scratch: &Path) -> Result<BTreeMap<String, f64>> {
-    let document = scratch.join("rows.toml");
-    std::fs::write(&document, document_text(drive, rows))?;
-    let (document, store) = (document.to_string_lossy(), scratch.join("store.sqlite"));
-    let store = store.to_string_lossy();
-    let words = ["replicate", &document, "--json", "--quiet", "--store", &store];
-    let (_, text) = printed(&mut program("target/release/ssdyno", &words))?;
-    let json: Value =
-        serde_json::from_str(&text).with_context(|| format!("replicating {drive}"))?;
-    let figures = json["figures"].as_array().context("figures")?.iter();
-    Ok(figures.filter_map(|f| Some((f["what"].as_str()?.into(), f["here"].as_f64()?))).collect())
-}
-
-/// The rows as a document: an experiment for each sequence of steps, a figure for each row.
-fn document_text(drive: &str, rows: &[&PredictRow]) -> String {
+/// The rows as a document: an experiment for each drive and sequence of steps, a figure for each row.
+fn document_text(rows: &[PredictRow]) -> String {
     let mut text = String::from("title = \"predict\"\nabout = \"\"\n");
-    let mut experiments: Vec<&str> = rows.iter().map(|row| &*row.steps).collect();
-    experiments.sort_unstable();
-    experiments.dedup();
-    for (index, steps) in experiments.iter().enumerate() {
+    let experiments: BTreeSet<(&str, &str)> =
+        rows.iter().map(|row| (&*row.drive, &*row.steps)).collect();
+    let numbers: BTreeMap<(&str, &str), usize> = experiments.into_iter().zip(1..).collect();
+    for ((drive, steps), number) in &numbers {
         let steps: Vec<String> = steps.split(" ; ").map(step_text).collect();
         let steps = steps.join(", ");
         _ = writeln!(
             text,
-            "[[experiment]]\nid = \"{index}\"\ndrive = {drive:?}\nsteps = [{steps}]"
+            "[[experiment]]\nid = \"{number}\"\ndrive = {drive:?}\nsteps = [{steps}]"
         );
     }
     for row in rows {
-        let index = experiments.iter().position(|steps| *steps == row.steps).unwrap_or_default();
+        let number = numbers[&(&*row.drive, &*row.steps)];
         _ = writeln!(
             text,
-            "[[figure]]\nwhat = {:?}\nexperiment = \"{index}\"\nread = {}\npublished = {:?}\nto = {:?}\n\
+            "[[figure]]\nwhat = {:?}\nexperiment = \"{number}\"\nread = {}\npublished = {:?}\nto = {:?}\n\
              unit = {:?}\ntolerance = 1\nsource = \"predict.tsv\"",
             row.id,
             reading_text(&row.read),
@@ -299,11 +335,15 @@ mod tests {
         let text = std::fs::read_to_string(root().join("published/predict.tsv")).expect("the rows");
         let rows = parse(&text).expect("rows");
         for row in &rows {
-            let document = document_text(&row.drive, &[row]);
+            let document = document_text(std::slice::from_ref(row));
             let table: toml::Table = document.parse().unwrap_or_else(|e| panic!("{}: {e}", row.id));
             assert_eq!(table["figure"][0]["what"].as_str(), Some(&*row.id));
             assert!(row.low > 0.0 && row.high >= row.low, "{}", row.id);
         }
+        let table: toml::Table = document_text(&rows).parse().expect("a document");
+        let count = |name: &str| table[name].as_array().map_or(0, Vec::len);
+        assert_eq!(count("figure"), rows.len());
+        assert!(count("experiment") < rows.len(), "rows share their steps");
     }
 
     #[test]
