@@ -29,6 +29,7 @@ dpkg --install /packages/old.deb >/dev/null
 dpkg --install /packages/new.deb >/dev/null
 test "$(ssdyno --version)" = "ssdyno $1"
 test "$(ssdyno-web --version)" = "ssdyno-web $1"
+test "$(ssdyno-fleet --version)" = "ssdyno-fleet $1"
 test -z "$(dpkg --verify ssdyno)"
 test -s /usr/share/man/man1/ssdyno.1.gz
 test -s /usr/share/bash-completion/completions/ssdyno

@@ -29,11 +29,11 @@ pub use target::Target;
 /// The shells for which completions are generated.
 pub const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 
-/// The binaries: the command, and the one that it starts for `web` and `site`.
-pub const PROGRAMS: [&str; 2] = ["ssdyno", "ssdyno-web"];
+/// The binaries: the command, the one that it starts for `web` and `site`, and that of many machines.
+pub const PROGRAMS: [&str; 3] = ["ssdyno", "ssdyno-web", "ssdyno-fleet"];
 
 /// Environment variable with a static binary to pack, to try the packaging without a long build; the
-/// other one is beside it.
+/// others are beside it.
 const BINARY: &str = "SSDYNO_DIST_BINARY";
 
 /// A distribution for a machine.
@@ -225,7 +225,9 @@ fn build(dist: &Dist, place: &Path) -> Result<PathBuf> {
     if let Some(binary) = std::env::var_os(BINARY) {
         return Ok(PathBuf::from(binary));
     }
-    let mut build = cargo(&["build", "-q", "--locked", "--profile=dist", "-p=ssdyno", "-p=web"]);
+    let packages = ["-p=ssdyno", "-p=web", "-p=fleet"];
+    let mut build = cargo(&["build", "-q", "--locked", "--profile=dist"]);
+    build.args(packages);
     build.arg("--target-dir").arg(place);
     build.current_dir(&dist.source);
     // With an explicit target, the flags do not apply to procedural macros, which must not be
