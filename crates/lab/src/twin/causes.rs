@@ -249,7 +249,7 @@ impl Tests<'_> {
             let Some(value) = value else { return !figure.differs };
             let left = (figure.log_ratio() - libm::log(value / figure.twin)).abs();
             let permitted = if figure.differs { LEFT * figure.log_ratio().abs() } else { MOVED };
-            left <= figure.band() + permitted
+            left <= figure.twin_band + permitted
         });
         if is_explained { CauseOutcome::Explains } else { CauseOutcome::DoesNotExplain }
     }

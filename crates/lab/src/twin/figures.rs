@@ -174,6 +174,9 @@ pub struct HeldFigure {
     pub twin: f64,
     /// Factor up to which a difference is chance or inaccuracy of the twin.
     pub band_factor: f64,
+    /// Logarithm up to which a difference from the twin is, even if an earlier run is expected.
+    #[serde(skip)]
+    pub(super) twin_band: f64,
     pub differs: bool,
 }
 
@@ -185,11 +188,6 @@ impl HeldFigure {
 
     pub fn ratio(&self) -> f64 {
         self.measured / self.expected
-    }
-
-    /// Logarithm of the factor of its band.
-    pub(super) fn band(&self) -> f64 {
-        libm::log(self.band_factor)
     }
 }
 
@@ -205,19 +203,22 @@ fn figure(run: &Run, metric: &Metric, reference: &Reference<'_>) -> Option<HeldF
     let twin = twin_metric.value.filter(|value| *value > 0.0)?;
     let earlier = reference.earlier.and_then(|run| run.metric(&metric.name));
     let earlier_value = earlier.and_then(|metric| metric.value).filter(|value| *value > 0.0);
+    let of_twin = reference.accuracy.of_metric(&key);
     let (expected, expected_from, inaccuracy) = match earlier_value {
         Some(value) => (value, "run", Inaccuracy::default()),
-        None => (twin, "twin", reference.accuracy.of_metric(&key)?),
+        None => (twin, "twin", of_twin?),
     };
     let rounds = [Some(metric), earlier.or(Some(twin_metric))].into_iter().flatten();
     let round_variance: f64 = rounds.map(|metric| variance_of_mean(&metric.samples)).sum();
     let run_spread = between_runs(run, metric);
     let tail = if key.is_main() { 1.0 } else { TAIL_FACTOR };
     let chance = DEVIATIONS * tail * (2.0 * run_spread.powi(2) + round_variance).sqrt();
-    let band = libm::hypot(chance, inaccuracy.drawn * tail);
     let doubts = reference.doubts.iter().filter(|doubt| doubt.metric == metric.name);
     let doubt = doubts.map(|doubt| doubt.distance).fold(0.0, f64::max);
-    let band = band.max(inaccuracy.fixed + chance).max(NARROWEST) + doubt;
+    let [band, twin_band] = [inaccuracy, of_twin.unwrap_or_default()].map(|inaccuracy| {
+        let band = libm::hypot(chance, inaccuracy.drawn * tail);
+        band.max(inaccuracy.fixed + chance).max(NARROWEST) + doubt
+    });
     let differs = libm::log(measured / expected).abs() > band;
     Some(HeldFigure {
         label: Naming::Ours.metric(&key),
@@ -228,6 +229,7 @@ fn figure(run: &Run, metric: &Metric, reference: &Reference<'_>) -> Option<HeldF
         expected_from,
         twin,
         band_factor: libm::exp(band),
+        twin_band,
         differs,
     })
 }
