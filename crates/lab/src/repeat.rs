@@ -112,7 +112,7 @@ impl Repeat {
         Repeat {
             method: self.method.clone(),
             options: Options { size: Some(bytes), ..self.options.clone() },
-            state: self.state.clone(),
+            state: self.state,
             interrupt: Arc::clone(&self.interrupt),
             assumptions: Vec::new(),
         }
