@@ -13,7 +13,7 @@ use crate::common::{metric, verdicts, warnings};
 const CHANGE_MIN: f64 = 1.1;
 
 /// Verdicts that blame the host.
-const OF_HOST: [&str; 9] = [
+const OF_HOST: [&str; 10] = [
     "BLOCK QUEUE",
     "COMPLETION",
     "CPU",
@@ -22,6 +22,7 @@ const OF_HOST: [&str; 9] = [
     "FILE SYSTEM",
     "FULL",
     "IO LIMIT",
+    "LAYER",
     "SATURATED BY OTHERS",
 ];
 
@@ -84,9 +85,15 @@ impl Seen {
     }
 
     /// The verdicts that blame the host for something other than these causes. In a guest, the time
-    /// from completion until a thread runs is often a tenth; nothing here can remove it.
+    /// from completion until a thread runs is often a tenth; nothing here can remove it. Nor can it
+    /// remove the loop device that some causes need.
     fn false_names(&self, causes: &[Cause]) -> Vec<&str> {
-        let is_accepted = |name: &str| causes.iter().any(|c| c.kind.accepted().contains(&name));
+        let is_accepted = |name: &str| {
+            causes.iter().any(|cause| {
+                cause.kind.accepted().contains(&name)
+                    || (name == "LAYER" && cause.kind.needs_loop())
+            })
+        };
         let names = self.names.iter().map(String::as_str);
         names
             .filter(|name| OF_HOST.contains(name) && *name != "COMPLETION" && !is_accepted(name))
