@@ -116,9 +116,9 @@ fn lack(agents: &[Presence], labels: &BTreeMap<String, String>) -> Option<String
     }
     let labels: Vec<String> =
         labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let which =
+    let labels =
         if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(" ")) };
-    Some(format!("no agent{which} was heard in the last day; the runs wait for one"))
+    Some(format!("no agent{labels} was heard in the last day; the runs wait for one"))
 }
 
 /// The ids of a campaign's jobs that have a record.

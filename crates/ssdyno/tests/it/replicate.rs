@@ -70,6 +70,34 @@ fn check_claims(replication: &Value, reproduced: u64) {
     }
 }
 
+/// Two machines run a part each; their records have the figures of one machine.
+#[test]
+fn parts_of_a_document_have_the_figures_of_the_whole() {
+    let place = tempfile::tempdir().expect("a directory");
+    let records = place.path().join("records");
+    let from = ["--from", records.to_str().expect("text")];
+    let figures = |output: Output| {
+        let figures = json(&output)["figures"].as_array().expect("figures").clone();
+        figures.iter().map(|figure| figure["here"].clone()).collect::<Vec<_>>()
+    };
+    for part in ["1/2", "2/2"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
+        command.args(["replicate", "000", "--only", "ros-mx500", "--shard", part, "--out"]);
+        let output = command.arg(&records).output().expect("it starts");
+        assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+        if part == "1/2" {
+            let output =
+                replicate(place.path(), &[&["000", "--only", "ros-mx500"], &from[..]].concat());
+            assert_eq!(output.status.code(), Some(2), "{output:?}");
+            assert!(String::from_utf8_lossy(&output.stderr).contains("no record there of"));
+        }
+    }
+    let words = ["000", "--only", "ros-mx500", "--json"];
+    let whole = figures(replicate(place.path(), &words));
+    assert!(whole.len() > 1 && whole.iter().all(Value::is_number), "{whole:?}");
+    assert_eq!(figures(replicate(place.path(), &[&words[..], &from[..]].concat())), whole);
+}
+
 /// A link of document 000 as the host sees it, and a drive on a host fitted to another drive.
 #[test]
 fn links_and_hosts_of_document_000_are_met_and_only_selected_ones_shown() {
