@@ -94,7 +94,7 @@ pub fn write_document(file: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Judges records of that document, in a file or directory.
+/// Judges records of that document, in a file or directory, and writes the error bands.
 pub fn run_records(path: &str) -> Result<ExitCode> {
     build()?;
     let rows = read_rows("")?;
@@ -102,6 +102,7 @@ pub fn run_records(path: &str) -> Result<ExitCode> {
     let document = scratch.path().join("rows.toml");
     std::fs::write(&document, document_text(&rows))?;
     let (met, text) = judge(&rows, &document, &std::path::absolute(path)?, false)?;
+    write_bands(&text)?;
     println!("{text}");
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
