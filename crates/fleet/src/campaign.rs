@@ -93,9 +93,8 @@ impl Campaign {
     /// absolute.
     pub fn parse(text: &str, directory: &Path) -> Result<Campaign> {
         let file: CampaignFile = toml::from_str(text).context("not a campaign")?;
-        let CampaignFile { name, on, .. } = &file;
-        let (name, on) = (name.clone(), on.clone());
-        let campaign = Campaign { name, on, runs: file.runs(directory)? };
+        let campaign =
+            Campaign { name: file.name.clone(), on: file.on.clone(), runs: file.runs(directory)? };
         let count = campaign.count();
         ensure!(count > 0, "a campaign without a preset or a method");
         ensure!(count <= RUNS_MAX, "a campaign of {count} runs; {RUNS_MAX} at most");

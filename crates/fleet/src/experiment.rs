@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::{check_method, check_target, check_word, is_printable};
+use crate::words::{check_method, check_target, check_word, is_printable};
 
 /// Signs that values may have besides letters and digits: of sizes, shares, lists.
 const VALUE_SIGNS: &str = " .,:%+-_";

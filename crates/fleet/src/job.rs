@@ -12,24 +12,16 @@ use record::parse_tag;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::JobExperiment;
+use crate::words::{VIRTUAL, check_method, check_target, check_word, is_printable};
 
 /// Options that a job may have: those of every method, without files.
 const OPTIONS: [&str; 4] = ["replicates", "seed", "size", "time"];
-
-/// Methods that start programs or read files of the user's.
-const METHODS_REFUSED: [&str; 3] = ["command", "iometer", "restore"];
-
-/// Maximum length of an id, a target or a value, bytes.
-const WORD_MAX: usize = 200;
 
 /// Maximum size of a job, bytes.
 pub const JOB_BYTES_MAX: usize = 16 << 10;
 
 /// The method of jobs with an experiment.
 pub const REPLICATE: &str = "replicate";
-
-/// Prefix of virtual drives.
-const VIRTUAL: &str = "sim:";
 
 /// A run that the hub asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,37 +117,6 @@ impl FleetJob {
     fn tag_words(&self) -> impl Iterator<Item = String> {
         self.tags.iter().map(|(name, value)| format!("--tag={name}={value}"))
     }
-}
-
-/// Checks the name of a method, and that it stays on the drive.
-pub(crate) fn check_method(name: &str) -> Result<(), String> {
-    check_word("method", name, "-")?;
-    if METHODS_REFUSED.contains(&name) {
-        return Err(format!("method {name} is not for other machines"));
-    }
-    Ok(())
-}
-
-pub(crate) fn check_word(what: &str, word: &str, signs: &str) -> Result<(), String> {
-    let is_word = word.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c));
-    if word.is_empty() || word.len() > WORD_MAX || !is_word || word.starts_with(['-', '.']) {
-        return Err(format!("{what} '{}' is not a word", emit::plain(word)));
-    }
-    Ok(())
-}
-
-/// A virtual drive by its name, or an absolute path.
-pub(crate) fn check_target(target: &str) -> Result<(), String> {
-    let names_file = target.contains('/') || target.contains(".toml");
-    let is_named = if target.starts_with(VIRTUAL) { !names_file } else { target.starts_with('/') };
-    if is_named && is_printable(target) {
-        return Ok(());
-    }
-    Err(format!("'{}' is neither sim:NAME nor an absolute path", emit::plain(target)))
-}
-
-pub(crate) fn is_printable(text: &str) -> bool {
-    !text.is_empty() && text.len() <= WORD_MAX && !text.chars().any(char::is_control)
 }
 
 /// Whether a machine with these labels is meant: it has every wanted one.

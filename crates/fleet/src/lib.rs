@@ -10,7 +10,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `job` | what the hub may ask for |
+//! | `job`, `words` | what the hub may ask for |
 //! | `campaign` | a file of presets, methods and seeds, or of experiments, as jobs |
 //! | `experiment` | an experiment of a document, as a job |
 //! | `grant` | the permission to destroy, on the drive's host |
@@ -56,3 +56,4 @@ pub mod publish;
 pub mod servers;
 #[cfg(target_os = "linux")]
 pub mod trial;
+mod words;
