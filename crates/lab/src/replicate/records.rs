@@ -64,10 +64,10 @@ pub fn from_records(
     if missing.is_empty() {
         return Ok(complete);
     }
-    let more = if missing.len() > NAMED_MAX { ", ..." } else { "" };
+    let ending = if missing.len() > NAMED_MAX { ", ..." } else { "" };
     let names = missing[..missing.len().min(NAMED_MAX)].join(", ");
     let counts = format!("{} of {} experiments", missing.len(), experiments.len());
-    Err(LabError::usage(format!("no record there of {counts}: {names}{more}"))
+    Err(LabError::usage(format!("no record there of {counts}: {names}{ending}"))
         .advise("ssdyno replicate DOCUMENT --out DIR, with the same file"))
 }
 
