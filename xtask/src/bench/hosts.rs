@@ -2,7 +2,8 @@
 //! what a run says of them by the same run without them. Needs root.
 //!
 //! The generator, the causes and the judge are a test of the command (`ssdyno/tests/it/hosts`); this
-//! module runs it for more cases than the suite does. A case takes ten seconds.
+//! module runs it for more cases than the suite does. Most take ten seconds; a pair with busy processes of
+//! a higher priority can take minutes.
 
 use std::process::ExitCode;
 
