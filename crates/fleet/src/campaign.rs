@@ -26,7 +26,7 @@ use record::parse_tag;
 use serde::Deserialize;
 
 use crate::digits::{hex, sha256};
-use crate::experiment::{DocumentExperiments, JobExperiment};
+use crate::experiment::{JobExperiment, experiments_in};
 use crate::job::{FleetJob, REPLICATE};
 
 /// Maximum size of the file, bytes.
@@ -96,7 +96,7 @@ impl Campaign {
         let campaign =
             Campaign { name: file.name.clone(), on: file.on.clone(), runs: file.runs(directory)? };
         let count = campaign.count();
-        ensure!(count > 0, "a campaign without a preset or a method");
+        ensure!(count > 0, "a campaign without runs");
         ensure!(count <= RUNS_MAX, "a campaign of {count} runs; {RUNS_MAX} at most");
         Ok(campaign)
     }
@@ -192,14 +192,14 @@ impl CampaignFile {
                 if presets.is_empty() && methods.is_empty() && options.is_empty() =>
             {
                 let path = directory.join(document);
-                let document: DocumentExperiments = toml::from_str(&read_text(&path)?)
+                let experiments = experiments_in(&read_text(&path)?)
                     .with_context(|| format!("{}: not a document", path.display()))?;
-                Ok(CampaignRuns::Experiments(document.experiment))
+                Ok(CampaignRuns::Experiments(experiments))
             }
             (Some(_), _) => {
                 bail!(
                     "the experiments of a document have their drives, methods and options: \
-                       no presets, methods, seeds and options beside it"
+                     no presets, methods, seeds and options beside it"
                 )
             }
         }

@@ -12,8 +12,12 @@ use crate::words::{check_method, check_target, check_word, is_printable};
 /// Signs that values may have besides letters and digits: of sizes, shares, lists.
 const VALUE_SIGNS: &str = " .,:%+-_";
 
+/// Keys of an experiment in a document that are for its readers only.
+const FOR_READERS: [&str; 2] = ["assumed", "fitted"];
+
 /// An experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct JobExperiment {
     /// Its name in the document.
     pub id: String,
@@ -39,11 +43,20 @@ struct WrittenDocument<'a> {
     figure: [&'a str; 0],
 }
 
-/// The experiments of a document; its figures are not for agents.
+/// The experiments of a document.
 #[derive(Deserialize)]
-pub struct DocumentExperiments {
-    /// In the order of the document.
-    pub experiment: Vec<JobExperiment>,
+struct DocumentExperiments {
+    experiment: Vec<toml::Table>,
+}
+
+/// The experiments in the text of a document, in its order; its figures are not for agents.
+pub fn experiments_in(document: &str) -> Result<Vec<JobExperiment>, toml::de::Error> {
+    let document: DocumentExperiments = toml::from_str(document)?;
+    let experiments = document.experiment.into_iter().map(|mut table| {
+        table.retain(|key, _| !FOR_READERS.iter().any(|reader| *reader == key));
+        table.try_into()
+    });
+    experiments.collect()
 }
 
 impl JobExperiment {
@@ -56,6 +69,10 @@ impl JobExperiment {
     pub fn check(&self) -> Result<(), String> {
         if !is_printable(&self.id) {
             return Err("an experiment without a name".into());
+        }
+        if self.method.is_some() != self.steps.is_empty() {
+            let id = emit::plain(&self.id);
+            return Err(format!("experiment {id} needs either a method or steps"));
         }
         check_target(&self.target())?;
         self.method.as_deref().map_or(Ok(()), check_method)?;
@@ -119,7 +136,7 @@ options = { size = '4GiB' }
 ";
 
     fn experiments() -> Vec<JobExperiment> {
-        toml::from_str::<DocumentExperiments>(TEXT).expect("a document").experiment
+        experiments_in(TEXT).expect("a document")
     }
 
     #[test]
@@ -127,9 +144,21 @@ options = { size = '4GiB' }
         for experiment in experiments() {
             assert_eq!(experiment.check(), Ok(()));
             let text = experiment.document().expect("a document");
-            let again: DocumentExperiments = toml::from_str(&text).expect("a document");
-            assert_eq!(again.experiment, [experiment]);
+            assert_eq!(experiments_in(&text), Ok(vec![experiment]));
             assert!(!text.contains("reason"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_key_and_an_experiment_without_work_are_refused() {
+        let error = experiments_in(&TEXT.replace("steps =", "step =")).expect_err("misspelt");
+        assert!(error.to_string().contains("unknown field `step`"), "{error}");
+        let [steps, method] = experiments().try_into().expect("two");
+        let neither = JobExperiment { steps: Vec::new(), ..steps.clone() };
+        let both = JobExperiment { method: method.method, ..steps };
+        for experiment in [neither, both] {
+            let error = experiment.check().expect_err("no work, or two");
+            assert!(error.contains("either a method or steps"), "{error}");
         }
     }
 
@@ -160,8 +189,7 @@ options = { size = '4GiB' }
             let experiment = JobExperiment { id, steps: vec![step], ..first };
             if experiment.check().is_ok() {
                 let text = experiment.document().expect("a document");
-                let again: DocumentExperiments = toml::from_str(&text).expect("a document");
-                prop_assert_eq!(again.experiment, vec![experiment]);
+                prop_assert_eq!(experiments_in(&text), Ok(vec![experiment]));
             }
         }
     }

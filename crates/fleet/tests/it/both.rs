@@ -117,8 +117,8 @@ fn replicate_over_agents(trial: &Loopback) {
     let records = trial.ask(&["export", "--tag", "campaign=both"]);
     std::fs::write(&export, records).expect("written");
     let (out, document) = (trial.path("experiments"), trial.word("document.toml"));
-    let own = ["replicate", &document, "--tag", "campaign=both", "--quiet", "--out"];
-    let alone = trial.hashes_of(&[&own[..], &[&trial.word("experiments")]].concat(), &out);
+    let replicate = ["replicate", &document, "--tag", "campaign=both", "--quiet", "--out"];
+    let alone = trial.hashes_of(&[&replicate[..], &[&trial.word("experiments")]].concat(), &out);
     let central = run(async { trial.central().await.hashes(Some("campaign=both")).await });
     let central: BTreeSet<Vec<u8>> = central.expect("hashes").into_iter().collect();
     assert_eq!(central, alone);
