@@ -53,7 +53,7 @@ struct DocumentExperiments {
 pub fn experiments_in(document: &str) -> Result<Vec<JobExperiment>, toml::de::Error> {
     let document: DocumentExperiments = toml::from_str(document)?;
     let experiments = document.experiment.into_iter().map(|mut table| {
-        table.retain(|key, _| !FOR_READERS.iter().any(|reader| *reader == key));
+        table.retain(|key, _| !FOR_READERS.contains(&key));
         table.try_into()
     });
     experiments.collect()
