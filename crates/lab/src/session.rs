@@ -230,8 +230,8 @@ fn measure(
 fn skipped(skipped_ns: u64, elapsed_ns: u64) -> Option<Finding> {
     let share = skipped_ns as f64 / elapsed_ns.max(1) as f64;
     let text = format!(
-        "{:.0}% of the simulated time was skipped: steady stretches of random work are timed in \
-         part, and the rest of their writes only reaches the map",
+        "{:.0}% of the simulated time was skipped: steady stretches are timed in part, and the \
+         rest of their writes only reaches the map",
         100.0 * share
     );
     let finding = Finding::new(FindingKind::SteadySkipped, Level::Note, text);

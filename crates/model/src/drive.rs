@@ -57,7 +57,7 @@ pub struct Drive {
     pub(crate) block_bytes: u32,
     bytes: u64,
     pub(crate) page_bytes: u32,
-    page_bits: u32,
+    pub(crate) page_bits: u32,
     piece_bytes: u64,
     protected: bool,
     discards: bool,

@@ -8,11 +8,20 @@
 
 use crate::drive::{Drive, Translation};
 use crate::ftl::{Flash, ProgramCause};
-use crate::media::Traffic;
+use crate::media::{Traffic, WorkTimes};
 
 /// How far ahead of the host the flash works under reads alone, nanoseconds: in flight at a time
 /// are some milliseconds of them. Earlier writes leave more work behind.
 const READS_NS: u64 = 50_000_000;
+
+/// Share of the work of earlier writes that a leap under reads may leave out.
+const LEFT_OUT: f64 = 0.01;
+
+/// Writes whose places in the map are fetched together.
+const FETCHED: usize = 64;
+
+/// Mapping units of writes that continue each other and reach the map as one, at most.
+const RUN_PAGES: u32 = 256;
 
 /// A stretch of time to skip.
 pub struct Leap {
@@ -24,38 +33,100 @@ pub struct Leap {
     pub read_bytes: u64,
     /// Size of each write, bytes: whole mapping units, or a part of one.
     pub write_bytes: u32,
+    /// Whether its writes are in order. Those that continue each other then reach the map as one.
+    pub in_order: bool,
+}
+
+/// Work of all dies together, for all but the host's reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WorkOfDies {
+    /// That was given to them so far, nanoseconds.
+    pub begun_ns: u64,
+    /// The part of it that they still have to do, nanoseconds.
+    pub left_ns: u64,
 }
 
 /// Flash that takes no time and counts its traffic.
 struct CountingFlash {
     unit_bytes: [u32; 2],
     page_bytes: u32,
+    work: WorkTimes,
     traffic: Traffic,
 }
 
 impl Flash for CountingFlash {
-    fn read(&mut self, at: u64, _: u32, pages: u32, _: bool) -> u64 {
+    fn read(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> u64 {
+        self.traffic.worked_ns += self.work.read(ppn, pages, slc);
         self.traffic.sensed += u64::from(pages) * u64::from(self.page_bytes);
         at
     }
 
-    fn program(&mut self, at: u64, _: u32, slc: bool, _: ProgramCause) -> u64 {
+    fn program(&mut self, at: u64, _: u32, slc: bool, cause: ProgramCause) -> u64 {
+        self.traffic.worked_ns += self.work.program(slc, cause);
         self.traffic.programmed += u64::from(self.unit_bytes[usize::from(slc)]);
         at
     }
 
     fn erase(&mut self, at: u64, _: u32) -> u64 {
+        self.traffic.worked_ns += self.work.erase();
         at
     }
 }
 
+/// Writes as first mapping units and numbers of them, with those that continue each other as one of at
+/// most so many units and one write more. A unit that one write ends in and the next one begins in is
+/// then written once.
+struct Runs<I> {
+    /// First unit and end of each write.
+    pages: I,
+    run: Option<(u32, u32)>,
+    most: u32,
+}
+
+impl<I: Iterator<Item = (u32, u32)>> Iterator for Runs<I> {
+    type Item = (u32, u32);
+
+    fn next(&mut self) -> Option<(u32, u32)> {
+        for (first, end) in self.pages.by_ref() {
+            match &mut self.run {
+                Some((start, run_end))
+                    if (*run_end - 1..=*run_end).contains(&first)
+                        && run_end.saturating_sub(*start) < self.most =>
+                {
+                    *run_end = end;
+                }
+                run => {
+                    if let Some((start, run_end)) = run.replace((first, end)) {
+                        return Some((start, run_end - start));
+                    }
+                }
+            }
+        }
+        self.run.take().map(|(start, run_end)| (start, run_end - start))
+    }
+}
+
 impl Drive {
-    /// Whether a leap leaves nothing out: nobody looks at the content, no address is an alias, all
-    /// that is written reaches flash, and a load that only reads finds no earlier writes at work.
-    pub fn can_leap(&self, writes: bool) -> bool {
+    /// Longest leap that leaves nothing out, nanoseconds: none while somebody looks at the content, an
+    /// address is an alias, or something that is written does not reach flash. Under a load that only
+    /// reads, earlier writes may still be at work, and a leap leaves them where they are: it may be as
+    /// long as the dies, which complete `work` nanoseconds of it in a second, take for a hundredth.
+    pub fn longest_leap(&self, writes: bool, work: f64) -> u64 {
         let is_plain = self.content.is_none() && self.alias.is_genuine();
-        let is_alike = writes || self.media.idle_at() <= self.arrived + READS_NS;
-        is_plain && is_alike && self.media.stores_all() && !self.worn_out()
+        if !is_plain || !self.media.stores_all() || self.worn_out() {
+            return 0;
+        }
+        if writes || self.media.idle_at() <= self.arrived + READS_NS {
+            return u64::MAX;
+        }
+        let left = self.media.backlog_ns(self.arrived) as f64 * LEFT_OUT;
+        (left / work.max(1.0) * 1e9) as u64
+    }
+
+    /// Work of the dies for all but the host's reads.
+    pub fn work_of_dies(&self) -> WorkOfDies {
+        let begun_ns = self.media.traffic().worked_ns;
+        WorkOfDies { begun_ns, left_ns: self.media.backlog_ns(self.arrived) }
     }
 
     /// Flash traffic so far.
@@ -69,23 +140,43 @@ impl Drive {
         let mut flash = CountingFlash {
             unit_bytes: self.media.unit_bytes(),
             page_bytes: self.page_bytes,
+            work: self.media.work_times(),
             traffic: Traffic::default(),
         };
-        let (arrival_ns, pages) = (self.arrived, leap.write_bytes.div_ceil(self.page_bytes));
+        let arrival_ns = self.arrived;
         let open_pages = self.open_pages();
-        let mut accepts = true;
-        for offset in offsets {
-            let lpn = self.page_of(offset);
-            let outcome = match &mut self.translation {
-                Translation::Page(page) => page.write(arrival_ns, lpn, pages, &mut flash),
-                Translation::Au(au) => au.write(arrival_ns, lpn, pages, &mut flash),
-            };
-            self.counters.written_bytes += u64::from(leap.write_bytes);
-            if outcome.is_err() {
-                accepts = false;
+        let (bits, last_byte) = (self.page_bits, u64::from(leap.write_bytes) - 1);
+        let mut count = 0;
+        let pages = offsets.map(|offset| {
+            count += 1;
+            ((offset >> bits) as u32, ((offset + last_byte) >> bits) as u32 + 1)
+        });
+        let write_pages = (leap.write_bytes >> bits).max(1);
+        let merges = leap.in_order && matches!(self.translation, Translation::Page(_));
+        let most = if merges { RUN_PAGES } else { 0 };
+        let mut runs = Runs { pages, run: None, most };
+        let (mut group, mut accepts) = (Vec::with_capacity(FETCHED), true);
+        while accepts {
+            group.clear();
+            group.extend(runs.by_ref().take(FETCHED));
+            if group.is_empty() {
                 break;
             }
+            accepts = match &mut self.translation {
+                Translation::Page(page) => {
+                    page.map().fetch(group.iter().map(|(lpn, _)| *lpn));
+                    let mut writes = group.iter();
+                    writes.all(|(lpn, n)| {
+                        page.write_run(arrival_ns, *lpn, *n, write_pages, &mut flash)
+                    })
+                }
+                Translation::Au(au) => {
+                    let mut writes = group.iter();
+                    writes.all(|(lpn, n)| au.write(arrival_ns, *lpn, *n, &mut flash).is_ok())
+                }
+            };
         }
+        self.counters.written_bytes += count * u64::from(leap.write_bytes);
         let page = u64::from(self.page_bytes);
         let (before, after) = (open_pages * page, self.open_pages() * page);
         self.media.leapt(before, after, flash.traffic);

@@ -56,7 +56,7 @@ pub use fault::{FaultKind, FaultSpec, Landing};
 pub use figure::{Figure, FigureOrigin, Size};
 pub use health::{LifetimeCounters, ReportedHealth};
 pub use hosts::HOSTS;
-pub use leap::Leap;
+pub use leap::{Leap, WorkOfDies};
 pub use link::{BUSES, bus};
 pub use media::Traffic;
 pub use preset::{FigureLine, SpecError};

@@ -70,6 +70,47 @@ pub struct Traffic {
     pub programmed: u64,
     /// Bytes read for any reason.
     pub sensed: u64,
+    /// Time of programs, erases and the reads of moved pages, of all dies together, nanoseconds.
+    pub worked_ns: u64,
+}
+
+/// What operations other than the host's reads keep dies busy for, nanoseconds, before any variation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkTimes {
+    /// At full density and as SLC.
+    read: [u64; 2],
+    program: [u64; 2],
+    fold: u64,
+    /// Of all dies of a superblock.
+    erase: u64,
+    row_pages: u32,
+    /// The last row read.
+    row: u32,
+}
+
+impl WorkTimes {
+    /// Time to read `n` pages from `ppn`; none for a row that was just read.
+    #[inline]
+    pub fn read(&mut self, ppn: u32, n: u32, slc: bool) -> u64 {
+        let [first, last] = [ppn, ppn + n - 1].map(|page| page / self.row_pages);
+        if n == 1 && first == self.row {
+            return 0;
+        }
+        self.row = last;
+        u64::from(last - first + 1) * self.read[usize::from(slc)]
+    }
+
+    /// Time to program a unit.
+    #[inline]
+    pub fn program(&mut self, slc: bool, cause: ProgramCause) -> u64 {
+        self.row = u32::MAX;
+        if cause == ProgramCause::Fold { self.fold } else { self.program[usize::from(slc)] }
+    }
+
+    /// Time to erase a superblock.
+    pub fn erase(&self) -> u64 {
+        self.erase
+    }
 }
 
 /// Flash and buffer.
@@ -95,6 +136,7 @@ pub struct Media {
     /// The last row read, for neighbouring pages moved together, and the end of its transfer.
     row: (u32, u64),
     traffic: Traffic,
+    work: WorkTimes,
     buffer: Buffer,
     pub(crate) vary: Vary,
     /// Fraction of host data that is programmed, relative to [`WHOLE`].
@@ -118,6 +160,8 @@ impl Media {
             transfer: transfer(shape.unit_bytes[mode]),
         };
         let native = cell(*nand.read_us, *nand.program_us, 0);
+        let slc = cell(*nand.slc_read_us, *nand.slc_program_us, 1);
+        let fold_program = ns(*nand.program_us * *spec.slc.fold_factor);
         let FlashLayout { superblock_pages, .. } = shape.layout;
         let dies = (*nand.dies).max(1) as usize;
         let (planes, sensed_pages) = if *nand.plane_reads {
@@ -126,12 +170,22 @@ impl Media {
         } else {
             (0, shape.row_pages)
         };
+        let erase = ns(*nand.erase_us * erase_share(spec, superblock_pages));
+        let units = superblock_pages / shape.layout.unit_pages[0];
+        let work = WorkTimes {
+            read: [native.read, slc.read],
+            program: [native.program, slc.program],
+            fold: fold_program,
+            erase: erase * u64::from(units.min(dies as u32)),
+            row_pages: shape.row_pages,
+            row: u32::MAX,
+        };
         Media {
             dies: vec![Die::default(); dies],
             channels: vec![0; (*nand.channels).clamp(1, (*nand.dies).max(1)) as usize],
-            cells: [native, cell(*nand.slc_read_us, *nand.slc_program_us, 1)],
-            fold_program: ns(*nand.program_us * *spec.slc.fold_factor),
-            erase: ns(*nand.erase_us * erase_share(spec, superblock_pages)),
+            cells: [native, slc],
+            fold_program,
+            erase,
             suspend: (*nand.suspend_us >= 0.0).then(|| ns(*nand.suspend_us)),
             page_transfer: transfer(*spec.map.unit_bytes),
             page_bytes: u64::from(*spec.map.unit_bytes),
@@ -139,9 +193,10 @@ impl Media {
             planes: vec![0; planes],
             sensed_pages,
             stride_bits: shape.layout.stride_bits(),
-            units: superblock_pages / shape.layout.unit_pages[0],
+            units,
             row: (u32::MAX, 0),
             traffic: Traffic::default(),
+            work,
             buffer: Buffer::new(
                 spec.buffer.size.0.max(2 * u64::from(shape.unit_bytes[0])),
                 *spec.buffer.intake_mb_s,
@@ -166,6 +221,11 @@ impl Media {
         self.host_share == WHOLE
     }
 
+    /// What writes and collection cost the flash.
+    pub(crate) fn work_times(&self) -> WorkTimes {
+        self.work
+    }
+
     /// Bytes of a program unit, at full density and as SLC.
     pub fn unit_bytes(&self) -> [u32; 2] {
         self.cells.map(|cell| cell.unit_bytes)
@@ -178,6 +238,7 @@ impl Media {
         self.row = (u32::MAX, 0);
         self.traffic.programmed += added.programmed;
         self.traffic.sensed += added.sensed;
+        self.traffic.worked_ns += added.worked_ns;
     }
 
     pub fn buffer(&mut self) -> &mut Buffer {
@@ -277,6 +338,11 @@ impl Media {
         self.dies.iter().map(|die| die.free).max().unwrap_or(0)
     }
 
+    /// Work that dies still have to do at `now`, of all together, nanoseconds.
+    pub fn backlog_ns(&self, now: u64) -> u64 {
+        self.dies.iter().map(|die| die.free.saturating_sub(now)).sum()
+    }
+
     /// Time at which the work of dies, planes and channels started so far ends.
     pub fn idle_at(&self) -> u64 {
         let busy = self.planes.iter().chain(&self.channels);
@@ -300,6 +366,7 @@ impl Media {
 impl Flash for Media {
     #[inline]
     fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64 {
+        self.traffic.worked_ns += self.work.read(ppn, n, slc);
         if n == 1 && ppn / self.row_pages == self.row.0 {
             // This page was just sensed together with its neighbour, so only the channel is needed.
             self.row.1 += self.page_transfer;
@@ -313,6 +380,7 @@ impl Flash for Media {
 
     #[inline]
     fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: ProgramCause) -> u64 {
+        self.traffic.worked_ns += self.work.program(slc, cause);
         let cell = self.cells[usize::from(slc)];
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
@@ -340,6 +408,7 @@ impl Flash for Media {
     }
 
     fn erase(&mut self, at: u64, sb: u32) -> u64 {
+        self.traffic.worked_ns += self.work.erase();
         let dies = self.dies.len() as u32;
         let first = sb.wrapping_mul(self.units);
         let mut done_ns = at;

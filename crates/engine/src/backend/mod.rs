@@ -209,9 +209,15 @@ pub(crate) trait Backend {
         None
     }
 
-    /// Whether [`Backend::leap`] leaves nothing out, in a load that writes or only reads.
-    fn can_leap(&self, _writes: bool) -> bool {
-        false
+    /// Longest time that [`Backend::leap`] may skip, nanoseconds, in a load that writes or only reads, in
+    /// which the dies complete `work` nanoseconds in a second.
+    fn longest_leap(&self, _writes: bool, _work: f64) -> u64 {
+        0
+    }
+
+    /// Work of the drive's dies so far.
+    fn work_of_dies(&self) -> model::WorkOfDies {
+        model::WorkOfDies::default()
     }
 
     /// Begins a stretch whose traffic [`Backend::stretch_traffic`] tells.

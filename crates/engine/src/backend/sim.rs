@@ -213,9 +213,13 @@ impl Backend for Sim<'_> {
         self.in_flight.push(Reverse((command.done_ns, slot, result)));
     }
 
-    fn can_leap(&self, writes: bool) -> bool {
+    fn longest_leap(&self, writes: bool, work: f64) -> u64 {
         let is_plain = self.unflushed.is_none() && self.files.starts.is_empty();
-        is_plain && self.drive.borrow().can_leap(writes)
+        if is_plain { self.drive.borrow().longest_leap(writes, work) } else { 0 }
+    }
+
+    fn work_of_dies(&self) -> model::WorkOfDies {
+        self.drive.borrow().work_of_dies()
     }
 
     fn begin_stretch(&mut self) {
@@ -230,6 +234,7 @@ impl Backend for Sim<'_> {
         model::Traffic {
             programmed: mean(traffic.programmed, before.programmed),
             sensed: mean(traffic.sensed, before.sensed),
+            worked_ns: mean(traffic.worked_ns, before.worked_ns),
         }
     }
 

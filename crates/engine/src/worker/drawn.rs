@@ -46,6 +46,13 @@ impl Drawn {
         self.at += 1;
     }
 
+    /// Takes the next operation.
+    pub(super) fn next(&mut self, now: u64) -> Option<Op> {
+        let op = self.peek(now)?;
+        self.take();
+        Some(op)
+    }
+
     #[inline(never)]
     fn draw(&mut self, now: u64) {
         self.begin_batch();

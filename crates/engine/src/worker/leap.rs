@@ -1,13 +1,18 @@
 //! Leaps of a worker on a virtual drive: of a long steady load, short stretches are timed and what
 //! lies between them is skipped.
 //!
-//! A stretch is a few whole intervals with enough operations. If its rate is that of the stretch
-//! before it, the intervals of the last stretches stand for the following ones: their counts are
-//! reported again, and the drive takes the writes without timing them ([`model::Drive::leap`]). The
-//! longer the rate has been the same, the longer the leap; a rate that drifts shortens it. Whatever
-//! the drive does between two stretches, the next one measures.
+//! A stretch is a number of whole intervals. How many operations an interval completes varies by more
+//! than half on a drive that collects its superblocks; how much work its dies complete does not, if
+//! they are what the load waits for. The time of an interval is therefore a weighted mean of both, in
+//! proportion to the operations and to the work of the dies, and the weight is fitted to the stretches
+//! timed last ([`Fit`]). A load is steady if their times agree with it, within a stated error, and if
+//! that of the stretch after a leap does.
+//!
+//! In a leap, the drive takes the writes of these intervals without timing them ([`model::Drive::leap`]),
+//! and their counts are reported again. The work that the drive does for these writes says how long
+//! they take: if that is more than was reported, intervals with fewer operations follow.
 
-use model::Leap;
+use model::{Leap, WorkOfDies};
 use rig::Kinds;
 use workload::{BlockSizes, OpKind, Pacing, Pattern, Workload};
 
@@ -15,32 +20,116 @@ use super::Worker;
 use crate::backend::Backend;
 use crate::counts::Counts;
 
-/// Fewest operations, KiB and intervals of a stretch. Arbitrary: of so many, rates are the same
-/// within about a percent.
-const STRETCH_OPS: u64 = 1024;
-const STRETCH_KIB: u64 = 64 << 10;
-const STRETCH_INTERVALS: usize = 2;
+/// Intervals of a stretch, and of a group of them whose time is compared. Arbitrary: a superblock
+/// is filled in about ten intervals of a slow drive.
+const STRETCH: usize = 16;
+const GROUP: usize = 4;
 
-/// Share by which the rate of a steady load changes from one stretch to the next, at most.
+/// Standard error of the fitted time, at most, and the share by which the time of a stretch differs from
+/// the one foreseen, at most; more if the groups before differed more.
+const ERROR: f64 = 0.01;
 const STEADY: f64 = 0.02;
 
-/// Share by which the rate may change within a leap, as far as the last stretches tell.
-const HIDDEN: f64 = 0.01;
-
-/// Longest leap, as a multiple of a stretch.
-const GROWTH_MAX: f64 = 64.0;
+/// Longest leap, as a multiple of the intervals timed last, and in intervals.
+const GROWTH: f64 = 8.0;
+const LEAP_MAX: f64 = 512.0;
 
 /// Share of the drive that one leap may write.
-const LEAP_PASSES: f64 = 1.0 / 64.0;
+const LEAP_PASSES: f64 = 1.0 / 16.0;
 
-/// Intervals that stand for the skipped ones, at most: those of the last stretches.
-const POOL_MAX: usize = 64;
+/// Intervals timed last that stand for the skipped ones, at most.
+const POOL: usize = 256;
+
+/// Intervals by which the time that writes take may differ from the time reported for them before the
+/// intervals that follow are chosen accordingly, and before the leap ends. To the latter comes what the
+/// work that is left to the dies varies by.
+const DEBT: f64 = 0.5;
+const DEBT_MAX: f64 = 2.0;
+
+/// What an interval completed.
+struct Interval {
+    kinds: Kinds,
+    ops: f64,
+    /// Work that the dies completed, nanoseconds.
+    work: f64,
+    /// Work that they had left at its end, nanoseconds.
+    left: f64,
+}
+
+/// How long operations take, as intervals before them did.
+#[derive(Clone, Copy)]
+struct Fit {
+    /// Means of an interval.
+    ops: f64,
+    work: f64,
+    /// Share of the time that goes with the operations; the rest goes with the work.
+    share: f64,
+    /// Standard deviation of the time of a group.
+    spread: f64,
+    groups: f64,
+    /// Range of the work that the dies had left, in intervals that it takes.
+    lumps: f64,
+}
+
+impl Fit {
+    /// Fits the times of groups of these intervals by least squares.
+    fn new(intervals: &[Interval], writes: bool) -> Fit {
+        let groups: Vec<[f64; 2]> = intervals.chunks(GROUP).map(means).collect();
+        let [ops, work] = means(intervals);
+        let relative = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
+        let groups: Vec<[f64; 2]> =
+            groups.iter().map(|g| [relative(g[0], ops), relative(g[1], work)]).collect();
+        // The time of each group is 1.
+        let product: f64 = groups.iter().map(|[o, w]| (1.0 - w) * (o - w)).sum();
+        let square: f64 = groups.iter().map(|[o, w]| (o - w) * (o - w)).sum();
+        let is_mixed = writes && work > 0.0 && square > 0.0;
+        let share = if is_mixed { (product / square).clamp(0.0, 1.0) } else { 1.0 };
+        let misses = groups.iter().map(|[o, w]| 1.0 - share * o - (1.0 - share) * w);
+        let squares: f64 = misses.map(|miss| miss * miss).sum();
+        let count = groups.len() as f64;
+        let spread = (squares / (count - 2.0).max(1.0)).sqrt();
+        let left = || intervals.iter().map(|interval| interval.left);
+        let range = left().fold(0.0, f64::max) - left().fold(f64::INFINITY, f64::min);
+        let lumps = if share < 1.0 { (1.0 - share) * range / work } else { 0.0 };
+        Fit { ops, work, share, spread, groups: count, lumps }
+    }
+
+    /// Intervals that so many operations with so much work take.
+    fn time(&self, ops: f64, work: f64) -> f64 {
+        let by_work = if self.share < 1.0 { (1.0 - self.share) * work / self.work } else { 0.0 };
+        self.share * ops / self.ops.max(1e-9) + by_work
+    }
+
+    /// Standard error of [`Fit::time`], as a share.
+    fn error(&self) -> f64 {
+        self.spread / self.groups.sqrt()
+    }
+
+    /// Whether the time of a stretch is as fitted.
+    fn foresees(&self, stretch: &[Interval]) -> bool {
+        let [ops, work] = means(stretch);
+        let chance = 3.0 * self.spread * (GROUP as f64 / STRETCH as f64).sqrt();
+        (self.time(ops, work) - 1.0).abs() <= STEADY.max(chance)
+    }
+}
+
+/// Mean operations and work of intervals.
+fn means(intervals: &[Interval]) -> [f64; 2] {
+    let count = intervals.len().max(1) as f64;
+    let [ops, work] = [|i: &Interval| i.ops, |i: &Interval| i.work];
+    [
+        intervals.iter().map(ops).sum::<f64>() / count,
+        intervals.iter().map(work).sum::<f64>() / count,
+    ]
+}
 
 /// The stretches of a job so far.
 pub(super) struct Leaper {
     block: u32,
     /// Whether the load writes.
     writes: bool,
+    /// Whether its places are those that its source draws next, or random ones.
+    is_sequential: bool,
     start: u64,
     /// Blocks in the region.
     places: u64,
@@ -48,11 +137,15 @@ pub(super) struct Leaper {
     dice: u64,
     /// Whether the first interval, which is not steady, has passed.
     warm: bool,
-    stretch: Vec<Kinds>,
-    pool: Vec<Kinds>,
-    /// Operations per interval of the stretch before.
-    rate_before: Option<f64>,
-    growth: f64,
+    stretch: Vec<Interval>,
+    pool: Vec<Interval>,
+    fit: Option<Fit>,
+    /// The interval of the pool to report next.
+    next: usize,
+    /// Intervals by which the writes skipped so far take longer than was reported.
+    debt: f64,
+    /// Work of the dies at the beginning of the interval.
+    work: WorkOfDies,
     at_begin: Totals,
 }
 
@@ -69,7 +162,9 @@ impl Leaper {
     /// The leaper of a workload; `None` if only timing every operation shows what it does.
     pub(super) fn new(workload: &Workload, issue: &rig::Issue, is_virtual: bool) -> Option<Leaper> {
         let BlockSizes::Fixed(block) = workload.blocks else { return None };
-        let is_plain = workload.pattern == Pattern::Uniform
+        let is_sequential = workload.pattern == Pattern::Sequential;
+        let is_one = workload.jobs == 1 && workload.mix.only() == Some(OpKind::Write);
+        let is_plain = (workload.pattern == Pattern::Uniform || is_sequential && is_one)
             && workload.pacing == Pacing::Closed
             && workload.mix.discard == 0
             && workload.flush_every.is_none()
@@ -83,53 +178,60 @@ impl Leaper {
         (is_virtual && is_plain && is_free && places > 0).then(|| Leaper {
             block,
             writes: workload.mix.write > 0,
+            is_sequential,
             start: workload.region.start,
             places,
             dice: workload.seed ^ 0x1ea9,
             warm: false,
             stretch: Vec::new(),
             pool: Vec::new(),
-            rate_before: None,
-            growth: 1.0,
+            fit: None,
+            next: 0,
+            debt: 0.0,
+            work: WorkOfDies::default(),
             at_begin: Totals::default(),
         })
     }
 
-    /// Adds an interval. Returns how many intervals its rate permits to skip once it completes a
-    /// stretch.
-    fn add(&mut self, kinds: Kinds) -> Option<f64> {
-        self.stretch.push(kinds);
-        let ops: u64 = self.stretch.iter().map(ops).sum();
-        let kib = ops * u64::from(self.block.max(4096)) / 1024;
-        let is_long = ops >= STRETCH_OPS && kib >= STRETCH_KIB;
-        if !is_long || self.stretch.len() < STRETCH_INTERVALS {
+    /// Adds an interval, with the work of the dies at its end. Returns how many intervals may be
+    /// skipped once it completes a stretch.
+    fn add(&mut self, kinds: Kinds, work: WorkOfDies) -> Option<f64> {
+        let before = std::mem::replace(&mut self.work, work);
+        let [completed, completed_before] =
+            [work, before].map(|work| work.begun_ns as f64 - work.left_ns as f64);
+        self.stretch.push(Interval {
+            ops: ops(&kinds) as f64,
+            work: completed - completed_before,
+            left: work.left_ns as f64,
+            kinds,
+        });
+        if self.stretch.len() < STRETCH {
             return None;
         }
-        let intervals = self.stretch.len() as f64;
-        let rate = ops as f64 / intervals;
-        let change = self.rate_before.map_or(f64::INFINITY, |before| (rate / before - 1.0).abs());
-        self.rate_before = Some(rate);
-        if change > STEADY {
-            self.growth = 1.0;
+        if self.fit.is_some_and(|fit| !fit.foresees(&self.stretch)) {
             self.pool.clear();
         }
         self.pool.append(&mut self.stretch);
-        let excess = self.pool.len().saturating_sub(POOL_MAX);
+        let excess = self.pool.len().saturating_sub(POOL);
         self.pool.drain(..excess);
-        if change > STEADY {
-            return Some(0.0);
-        }
-        let permitted = (self.growth * intervals).min(HIDDEN / self.drift().max(1e-9));
-        self.growth = (2.0 * self.growth).min(GROWTH_MAX);
-        Some(permitted)
+        let fit = Fit::new(&self.pool, self.writes);
+        self.fit = Some(fit);
+        let is_steady = fit.ops > 0.0 && fit.error() <= ERROR;
+        let longest = (GROWTH * self.pool.len() as f64).min(LEAP_MAX);
+        Some(if is_steady { longest } else { 0.0 })
     }
 
-    /// Share by which the rate changes per interval: the later half of the pool beside the earlier.
-    fn drift(&self) -> f64 {
-        let half = self.pool.len() / 2;
-        let [early, late] = [&self.pool[..half], &self.pool[self.pool.len() - half..]]
-            .map(|pool| pool.iter().map(ops).sum::<u64>().max(1) as f64);
-        (late / early - 1.0).abs() / half.max(1) as f64
+    /// The interval of the pool to report next: the one whose turn it is, unless what was reported so far
+    /// takes longer or shorter and it would add to that.
+    fn choose(&mut self, fit: &Fit) -> usize {
+        for _ in 0..self.pool.len() {
+            self.next = (self.next + 1) % self.pool.len();
+            let excess = self.pool[self.next].ops - fit.ops;
+            if self.debt.abs() <= DEBT || self.debt * excess <= 0.0 {
+                break;
+            }
+        }
+        self.next
     }
 
     /// The next random offset.
@@ -164,12 +266,13 @@ impl<B: Backend> Worker<'_, B> {
         let mut after = now;
         if !leaper.warm || self.looks {
             leaper.warm = true;
+            leaper.stretch.clear();
             self.begin_stretch(&mut leaper);
-        } else if let Some(permitted) = leaper.add(kinds) {
+        } else if let Some(permitted) = leaper.add(kinds, self.backend.work_of_dies()) {
             let most = self.intervals_left(&leaper, now, *bytes_left);
-            let intervals =
-                if self.failed > leaper.at_begin.failed { 0 } else { permitted.min(most) as u64 };
-            if intervals > 0 && self.backend.can_leap(leaper.writes) {
+            let is_sound = permitted > 0.0 && self.failed == leaper.at_begin.failed;
+            let intervals = if is_sound { permitted.min(most) as u64 } else { 0 };
+            if intervals > 0 {
                 after = self.leap_over(&mut leaper, now, intervals, bytes_left);
             }
             self.begin_stretch(&mut leaper);
@@ -180,6 +283,7 @@ impl<B: Backend> Worker<'_, B> {
 
     fn begin_stretch(&mut self, leaper: &mut Leaper) {
         self.backend.begin_stretch();
+        leaper.work = self.backend.work_of_dies();
         leaper.at_begin = Totals {
             failed: self.failed,
             depths: self.end.depths.clone(),
@@ -192,16 +296,19 @@ impl<B: Backend> Worker<'_, B> {
     fn intervals_left(&self, leaper: &Leaper, now: u64, bytes_left: u64) -> f64 {
         let pool = &leaper.pool;
         let mean = |sum: u64| (sum as f64 / pool.len().max(1) as f64).max(f64::MIN_POSITIVE);
-        let write_bytes: u64 = pool.iter().map(|kinds| bytes_of(kinds, OpKind::Write)).sum();
-        let read_bytes: u64 = pool.iter().map(|kinds| bytes_of(kinds, OpKind::Read)).sum();
+        let write_bytes: u64 = pool.iter().map(|i| bytes_of(&i.kinds, OpKind::Write)).sum();
+        let read_bytes: u64 = pool.iter().map(|i| bytes_of(&i.kinds, OpKind::Read)).sum();
         let by_time = self.part.time_ns.saturating_sub(now) / self.recorder.interval_ns();
         let by_bytes = bytes_left as f64 / mean(write_bytes + read_bytes);
         let ops_left = self.part.ops.saturating_sub(self.issued) as f64;
-        let by_ops = ops_left / mean(pool.iter().map(ops).sum());
+        let by_ops = ops_left / mean(pool.iter().map(|i| ops(&i.kinds)).sum());
         let region = leaper.places as f64 * f64::from(leaper.block);
         let by_writes = LEAP_PASSES * region / mean(write_bytes);
+        let interval_s = self.recorder.interval_ns() as f64 / 1e9;
+        let work = leaper.fit.map_or(0.0, |fit| fit.work.abs() / interval_s);
+        let by_drive = self.backend.longest_leap(leaper.writes, work) as f64 / 1e9 / interval_s;
         // The last interval is timed.
-        ((by_time as f64).min(by_bytes).min(by_ops) - 1.0).min(by_writes)
+        ((by_time as f64).min(by_bytes).min(by_ops) - 1.0).min(by_writes).min(by_drive)
     }
 
     fn leap_over(
@@ -211,27 +318,48 @@ impl<B: Backend> Worker<'_, B> {
         intervals: u64,
         bytes_left: &mut u64,
     ) -> u64 {
+        let Some(fit) = leaper.fit else { return now };
         self.count_completed(now);
         let interval_ns = self.recorder.interval_ns();
         let traffic = self.backend.stretch_traffic(interval_ns);
-        let (mut skipped_ns, mut skipped_ops) = (0, 0);
-        for index in 0..intervals {
-            let kinds = leaper.pool[index as usize % leaper.pool.len()].clone();
+        let (mut skipped_ns, mut skipped_ops, mut offsets) = (0, 0, Vec::new());
+        let debt = leaper.debt;
+        let mut begun_ns = self.backend.work_of_dies().begun_ns;
+        for _ in 0..intervals {
+            let number = leaper.choose(&fit);
+            let kinds = leaper.pool[number].kinds.clone();
             let leap = Leap {
                 ns: interval_ns,
                 traffic,
                 read_bytes: bytes_of(&kinds, OpKind::Read),
                 write_bytes: leaper.block,
+                in_order: leaper.is_sequential,
             };
             let writes = bytes_of(&kinds, OpKind::Write) / u64::from(leaper.block);
             let (bytes, ops) = (bytes_of(&kinds, OpKind::Write) + leap.read_bytes, ops(&kinds));
-            let goes_on = self.backend.leap(&leap, &mut (0..writes).map(|_| leaper.offset()));
+            let ops_left = self.part.ops.saturating_sub(self.issued + skipped_ops);
+            if bytes >= *bytes_left || ops >= ops_left {
+                break;
+            }
+            if leaper.is_sequential {
+                let source = &mut self.sources[0];
+                offsets.clear();
+                offsets.extend((0..writes).map_while(|_| source.next(now)).map(|op| op.offset));
+            } else {
+                offsets.clear();
+                offsets.extend((0..writes).map(|_| leaper.offset()));
+            }
+            let goes_on = self.backend.leap(&leap, &mut offsets.iter().copied());
+            let begun_before = begun_ns;
+            begun_ns = self.backend.work_of_dies().begun_ns;
+            let work = (begun_ns - begun_before) as f64;
+            leaper.debt += fit.time(ops as f64, work) - 1.0;
             skipped_ns += interval_ns;
             skipped_ops += ops;
             *bytes_left = bytes_left.saturating_sub(bytes);
             let temperature_c = self.backend.temperature();
             self.recorder.repeat(kinds, temperature_c);
-            if !goes_on {
+            if !goes_on || (leaper.debt - debt).abs() > DEBT_MAX + 2.0 * fit.lumps {
                 break;
             }
         }
@@ -255,5 +383,62 @@ impl<B: Backend> Worker<'_, B> {
         self.end.depths.add_many(self.open, ops - counted);
         self.end.handed.repeat(&before.handed, ops, timed_ops);
         self.end.returned.repeat(&before.returned, ops, timed_ops);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Intervals whose operations vary by half, with this work and half the time by operations.
+    fn intervals(count: usize, work: f64) -> Vec<Interval> {
+        let interval = |number: usize| {
+            let ops = 500.0 + 100.0 * ((7 * number) % 11) as f64;
+            Interval { kinds: Kinds::default(), ops, work: work * (2000.0 - ops), left: 0.0 }
+        };
+        (0..count).map(interval).collect()
+    }
+
+    #[test]
+    fn a_load_whose_time_goes_with_operations_and_work_is_foreseen() {
+        let fit = Fit::new(&intervals(32, 3.0), true);
+        assert!((fit.share - 0.5).abs() < 0.01 && fit.error() < 1e-3, "{}", fit.share);
+        assert!((fit.time(fit.ops, fit.work) - 1.0).abs() < 1e-9);
+        assert!(fit.foresees(&intervals(STRETCH, 3.0)));
+        // The same operations cost a tenth more work.
+        assert!(!fit.foresees(&intervals(STRETCH, 3.3)));
+    }
+
+    #[test]
+    fn the_time_of_reads_goes_with_the_operations_alone() {
+        let fit = Fit::new(&intervals(32, 3.0), false);
+        assert_eq!((fit.share, fit.time(2.0 * fit.ops, 0.0)), (1.0, 2.0));
+        assert!(fit.error() > ERROR, "they vary by half");
+    }
+
+    #[test]
+    fn slower_intervals_follow_when_writes_took_longer_than_was_reported() {
+        let region = workload::Region::first(1 << 30);
+        let w = Workload::new("w", Pattern::Uniform, workload::Mix::WRITE, 4096, region);
+        let issue = rig::Job::from_workload(&w).issue;
+        let mut leaper = Leaper::new(&w, &issue, true).expect("plain");
+        leaper.pool = intervals(32, 3.0);
+        let fit = Fit::new(&leaper.pool, true);
+        for (debt, is_slower) in [(1.0, true), (-1.0, false)] {
+            leaper.debt = debt;
+            let chosen = leaper.choose(&fit);
+            assert_eq!(leaper.pool[chosen].ops < fit.ops, is_slower);
+        }
+    }
+
+    #[test]
+    fn fills_and_random_loads_leap_and_mixed_streams_do_not() {
+        let region = workload::Region::first(1 << 30);
+        let leaps = |pattern: Pattern, reads: u32| {
+            let w = Workload::new("w", pattern, workload::Mix::read_percent(reads), 4096, region);
+            Leaper::new(&w, &rig::Job::from_workload(&w).issue, true).is_some()
+        };
+        assert!(leaps(Pattern::Sequential, 0) && leaps(Pattern::Uniform, 65));
+        assert!(!leaps(Pattern::Sequential, 65) && !leaps(Pattern::Backwards, 0));
     }
 }

@@ -1,5 +1,5 @@
 //! Steady stretches of a virtual drive are skipped without a trace in its state, and with little of one in
-//! its rates: a few thousand operations of a small drive, as here, agree within three percent.
+//! its rates.
 
 use std::sync::Arc;
 
@@ -32,12 +32,14 @@ fn run(drive: &mut Simulator, block: u32, read_percent: u32, stop: Stop) -> Meas
 fn cells(leaps: bool) -> (Vec<f64>, u64) {
     let mut drive = filled(GIB, leaps);
     let end = Stop::after_ns(5_000_000_000);
+    // What the writes before leave to the dies is a matter of chance, and takes them seconds.
+    let late_end = Stop::after_ns(60_000_000_000);
     let most = |bytes| Stop { bytes: Some(bytes), ..Stop::default() };
     let cells = [
         (4096, 100, end),
         (4096, 0, most(2 * GIB)),
         (1 << 20, 95, most(2 * GIB)),
-        (4096, 100, end),
+        (4096, 100, late_end),
     ];
     let rates = cells.map(|(block, reads, stop)| {
         let m = run(&mut drive, block, reads, stop);
@@ -51,6 +53,6 @@ fn rates_with_leaps_are_those_without() {
     let ((with, skipped_ns), (without, nothing_ns)) = (cells(true), cells(false));
     assert!(skipped_ns > 5_000_000_000 && nothing_ns == 0, "{skipped_ns} {nothing_ns}");
     for (with, without) in with.iter().zip(&without) {
-        assert!((with / without - 1.0).abs() < 0.03, "{with} and {without}");
+        assert!((with / without - 1.0).abs() < 0.02, "{with} and {without}");
     }
 }

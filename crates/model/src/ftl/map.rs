@@ -8,6 +8,9 @@
 
 use super::side::{CHUNK, MapDirection};
 
+/// Entries of the map read together.
+const FETCHED: usize = 64;
+
 /// A run of live pages: `len` logical pages from `lpn`, stored in the physical pages from `ppn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveRun {
@@ -48,6 +51,13 @@ impl Map {
             return self.logical.entry(lpn);
         }
         self.logical.get(lpn)
+    }
+
+    /// Reads the entries of these logical pages, all at once, so that the processor has them when they
+    /// are written one by one.
+    pub fn fetch(&self, lpns: impl Iterator<Item = u32>) {
+        let sum = lpns.fold(0, |sum: u32, lpn| sum.wrapping_add(self.logical.raw(lpn)));
+        std::hint::black_box(sum);
     }
 
     /// Calls `f(lpn, len, ppn)` for the mapped pieces of a logical range.
@@ -105,8 +115,37 @@ impl Map {
     }
 
     /// Adds the live pages among `n` physical ones to `out`.
-    #[inline]
     pub fn live(&self, ppn: u32, n: u32, out: &mut Vec<LiveRun>) {
+        let (mut start, end) = (ppn, ppn + n);
+        while start < end {
+            let len = (end - start).min(CHUNK - start % CHUNK);
+            match self.physical.explicit_entries(start, len) {
+                Some(owners) => self.live_of_entries(start, owners, out),
+                None => self.live_of_runs(start, len, out),
+            }
+            start += len;
+        }
+    }
+
+    /// The same for physical pages with these owners + 1. What the owners hold is all read before
+    /// any of it is compared: the places are random, so the processor fetches many at a time.
+    fn live_of_entries(&self, ppn: u32, owners: &[u32], out: &mut Vec<LiveRun>) {
+        let mut ppn = ppn;
+        for owners in owners.chunks(FETCHED) {
+            let mut entries = [0; FETCHED];
+            for (entry, &owner) in entries.iter_mut().zip(owners) {
+                *entry = if owner == 0 { 0 } else { self.logical.raw(owner - 1) };
+            }
+            for (&entry, &owner) in entries.iter().zip(owners) {
+                if entry == ppn + 1 {
+                    out.push(LiveRun { lpn: owner - 1, ppn, len: 1 });
+                }
+                ppn += 1;
+            }
+        }
+    }
+
+    fn live_of_runs(&self, ppn: u32, n: u32, out: &mut Vec<LiveRun>) {
         self.physical.pieces(ppn, n, |ppn, len, lpn| {
             if len == 1 {
                 if self.get(lpn) == Some(ppn) {

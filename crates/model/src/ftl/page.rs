@@ -201,6 +201,30 @@ impl PageMapped {
         Ok(())
     }
 
+    /// Writes `n` pages as writes of `write_pages` page do: in one if nothing is collected meanwhile. Returns
+    /// whether the drive accepted all.
+    pub fn write_run(
+        &mut self,
+        at: u64,
+        lpn: u32,
+        n: u32,
+        write_pages: u32,
+        flash: &mut impl Flash,
+    ) -> bool {
+        let (mut lpn, end) = (lpn, lpn + n);
+        while lpn < end {
+            let frontier = &self.frontiers[Stream::Host as usize];
+            let room = if self.rate == 0 { frontier.end - frontier.next } else { 0 };
+            let whole = room / write_pages * write_pages;
+            let len = whole.max(write_pages).min(end - lpn);
+            if self.write(at, lpn, len, flash).is_err() {
+                return false;
+            }
+            lpn += len;
+        }
+        true
+    }
+
     /// Discards `n` pages.
     pub fn discard(&mut self, lpn: u32, n: u32) {
         let (blocks, bits) = (&mut self.blocks, self.stride_bits);

@@ -82,6 +82,22 @@ impl MapDirection {
         self.segments[(index / SEGMENT) as usize][(index % SEGMENT) as usize].checked_sub(1)
     }
 
+    /// Value + 1 of page `index`, or 0 for none.
+    #[inline]
+    pub fn raw(&self, index: u32) -> u32 {
+        if self.is_explicit(index) {
+            return self.segments[(index / SEGMENT) as usize][(index % SEGMENT) as usize];
+        }
+        self.get(index).map_or(0, |value| value + 1)
+    }
+
+    /// Value + 1, or 0 for none, of `n` pages of one chunk from page `index`, if they have explicit
+    /// entries.
+    #[inline]
+    pub fn explicit_entries(&self, index: u32, n: u32) -> Option<&[u32]> {
+        self.is_explicit(index).then(|| self.entries(index, n))
+    }
+
     /// Sets page `index` of an explicit chunk and returns its previous value.
     #[inline]
     pub fn swap_entry(&mut self, index: u32, value: u32) -> Option<u32> {

@@ -47,6 +47,7 @@ fn skipped_writes_leave_the_state_of_timed_ones() {
                     traffic: Traffic::default(),
                     read_bytes: 0,
                     write_bytes: 4096,
+                    in_order: false,
                 };
                 drive.leap(&leap, offsets(7, count));
                 now += leap.ns;
@@ -65,17 +66,63 @@ fn skipped_writes_leave_the_state_of_timed_ones() {
 }
 
 #[test]
+fn a_skipped_fill_leaves_the_state_of_a_timed_one() {
+    const BLOCK: u32 = 8192;
+    for preset in ["samsung-970-evo-plus-250", "samsung-970-pro-1t", "crucial-bx100-120"] {
+        let places = || (0..2 * BYTES / u64::from(BLOCK)).map(|i| i * u64::from(BLOCK) % BYTES);
+        let [timed, skipped] = [false, true].map(|leaps| {
+            let mut drive = drive(preset);
+            if leaps {
+                let traffic = Traffic::default();
+                let leap = Leap {
+                    ns: 60_000_000_000,
+                    traffic,
+                    read_bytes: 0,
+                    write_bytes: BLOCK,
+                    in_order: true,
+                };
+                assert!(drive.leap(&leap, places()), "{preset}");
+            } else {
+                places().fold(0, |now, at| write(&mut drive, now, at, BLOCK));
+            }
+            drive.check();
+            assert!((0..BYTES).step_by(4096).all(|byte| drive.is_mapped(byte)), "{preset}");
+            let health = drive.health();
+            let bytes = (health.programmed_bytes, health.counters.written_bytes);
+            (drive.work(), live_pages(&drive), bytes)
+        });
+        assert_eq!(timed, skipped, "{preset}");
+    }
+}
+
+#[test]
+fn parts_of_a_mapping_unit_in_order_are_written_once() {
+    let mut drive = drive("samsung-970-evo-plus-250");
+    let leap = Leap {
+        ns: 1_000_000,
+        traffic: Traffic::default(),
+        read_bytes: 0,
+        write_bytes: 512,
+        in_order: true,
+    };
+    drive.leap(&leap, (0..1024).map(|i| i * 512));
+    assert_eq!(drive.work().host, 1024 * 512 / 4096);
+    drive.check();
+}
+
+#[test]
 fn time_and_temperature_go_on_during_a_leap() {
     let mut drive = drive("samsung-970-evo-plus-250");
     let now = write(&mut drive, 0, 0, 4096);
     let cold = drive.temperature(now);
     let leap = Leap {
         ns: 600_000_000_000,
-        traffic: Traffic { programmed: 0, sensed: 600_000_000_000 },
+        traffic: Traffic { sensed: 600_000_000_000, ..Traffic::default() },
         read_bytes: 600_000_000_000,
         write_bytes: 4096,
+        in_order: false,
     };
-    assert!(drive.can_leap(true) && drive.leap(&leap, std::iter::empty()));
+    assert!(drive.longest_leap(true, 0.0) == u64::MAX && drive.leap(&leap, std::iter::empty()));
     let after = now + leap.ns;
     assert!(drive.temperature(after) > cold + 3.0, "{cold} and {}", drive.temperature(after));
     let took = write(&mut drive, after, 4096, 4096) - after;
