@@ -2,8 +2,7 @@
 //! what a run says of them by the same run without them. Needs root.
 //!
 //! The generator, the causes and the judge are a test of the command (`ssdyno/tests/it/hosts`); this
-//! module runs it for more cases than the suite does. Most take ten seconds; a pair with busy processes of
-//! a higher priority can take minutes.
+//! module runs it for more cases than the suite does. Most take ten seconds.
 
 use std::process::ExitCode;
 
