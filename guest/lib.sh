@@ -6,11 +6,27 @@
 #   reset                     the whole machine, at once; the script starts again with boot=2
 #   limit NAME KEY=N ...      throttles a virtio disk in QEMU (block_set_io_throttle): iops, bps, iops_max, bps_max
 #   blocks NAME, hash NAME    512-byte blocks that the image takes, SHA-256 of what is in it
+#   jq ...                    see below
 host() {
     echo "$*" >&3
     local answer
     read -r answer <&3 && echo "$answer"
     case $answer in error*) return 1 ;; esac
+}
+
+# jq ARGUMENTS... [FILE]: the host's jq, because processes are slow here. The request is one line, as
+# newlines in JSON only separate words. Control characters separate: US the arguments, RS the input
+# from them, and the lines of the answer.
+jq() {
+    local file answer from=file IFS
+    IFS=$(printf '\037')
+    for file; do :; done
+    [ -f "$file" ] || { from=input; file=-; }
+    { printf 'jq %s\037%s\036' "$from" "$*"; cat "$file"; } | tr '\n' ' ' >&3
+    echo >&3
+    answer=$(head -n 1 <&3)
+    printf '%s' "${answer#* }" | tr '\036' '\n'
+    return "${answer%% *}"
 }
 
 # Busybox prefers its own tools to those in the path.
@@ -78,7 +94,7 @@ exits() {
 }
 
 # values PREFIX FILTER FILE: sets a variable for every value that the jq filter returns for the file:
-# .drive.link.now becomes ${PREFIX}_drive_link_now. A single jq call, because processes are slow here.
+# .drive.link.now becomes ${PREFIX}_drive_link_now.
 values() {
     eval "$(jq -r --arg prefix "$1" "($2)"' as $all | $all
         | paths(type != "object" and type != "array") as $path

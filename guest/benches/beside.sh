@@ -3,7 +3,7 @@
 # WORDS`, which `cargo xtask bench beside` reads.
 # drives: sd:256M usb:256M nvme:256M
 # modules: dm_mod dm_zero exfat
-# needs: flashbench f3probe f3write f3read dmsetup mkfs.exfat jq
+# needs: flashbench f3probe f3write f3read dmsetup mkfs.exfat
 # seconds: 1800
 finding() {
     local on=$1 tool=$2

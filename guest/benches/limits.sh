@@ -1,7 +1,6 @@
 # A volume that QEMU limits, as providers do: RATE LIMIT names the limit within 5%, and its burst within
 # 10% or a part of it. With SSDYNO_SEED, 30 settings of operations, bytes or both are drawn.
 # drives: scratch
-# needs: jq
 # seconds: 3000
 draw() { seed=$(((seed * 1103515245 + 12345) % 2147483648)); drawn=$((seed / 65536 % $1)); }
 # near WHAT SAID TRUTH PERCENT

@@ -9,7 +9,7 @@
 # iommu: on
 # cores: 2
 # aio: io_uring
-# needs: jq fio
+# needs: fio
 # seconds: 1800
 address() { basename "$(readlink -f "/sys/block/${1#/dev/}/device/device")"; }
 # run CASE WAY TARGET OPTIONS...

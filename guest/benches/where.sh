@@ -2,7 +2,7 @@
 # that delays them or decrypts. In the kernel's trace, where it permits one.
 # drives: nvme:64M tight:64M
 # modules: dm_mod dm_delay dm_crypt aes_generic ecb xts
-# needs: jq dmsetup
+# needs: dmsetup
 # seconds: 600
 part() { jq -r --arg key "$1" '[.metrics[] | select(.name == $key).value][0] // 0 | floor' /tmp/said; }
 # reads TARGET OPTIONS...: 4 KiB one at a time

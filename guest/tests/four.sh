@@ -2,7 +2,7 @@
 # makes the partition table and three of the file systems; the kernel mounts all four.
 # drives: nvme:1500M
 # modules: vfat adfs nls_cp437 nls_iso8859_1 nls_ascii nls_utf8 ext4
-# needs: jq mkfs.ext4
+# needs: mkfs.ext4
 # seconds: 300
 d=$(device nvme)
 word=$(serial nvme)

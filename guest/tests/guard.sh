@@ -2,7 +2,7 @@
 # rows of docs/safety.md that need the kernel's dm and md, and drives that come and go.
 # drives: disk usb scratch
 # modules: dm_mod md_mod raid1
-# needs: dmsetup mkfs.ext4 jq
+# needs: dmsetup mkfs.ext4
 # seconds: 240
 mkfs.ext4 -q "$(device scratch)"
 mount -t ext4 "$(device scratch)" /mnt

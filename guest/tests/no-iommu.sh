@@ -2,7 +2,6 @@
 # a guard process that outlives every end of a run and stops the controller before its memory is
 # freed.
 # drives: nvme:64M
-# needs: jq
 # seconds: 300
 address() { basename "$(readlink -f "/sys/block/${1#/dev/}/device/device")"; }
 driver() { basename "$(readlink "/sys/bus/pci/devices/$1/driver")" 2>/dev/null; }

@@ -4,7 +4,7 @@
 # drives: nvme:64M pair:64M
 # modules: vfio_pci vfio_iommu_type1
 # iommu: on
-# needs: jq mkfs.ext4
+# needs: mkfs.ext4
 # seconds: 600
 address() { basename "$(readlink -f "/sys/block/${1#/dev/}/device/device")"; }
 driver() { basename "$(readlink "/sys/bus/pci/devices/$1/driver")"; }

@@ -3,7 +3,7 @@
 # drives: pair:320M
 # seconds: 400
 # modules: vfat exfat nls_cp437 nls_iso8859_1 nls_ascii nls_utf8
-# needs: fsck.exfat fsck.vfat jq
+# needs: fsck.exfat fsck.vfat
 
 # number DEVICE OFFSET BYTES: a little-endian number in the boot sector.
 number() {

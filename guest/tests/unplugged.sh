@@ -3,7 +3,7 @@
 # each: usb sd
 # seconds: 300
 # modules: exfat nls_utf8
-# needs: fsck.exfat jq
+# needs: fsck.exfat
 block=$(device "$drive")
 mib=1048576
 

@@ -23,7 +23,7 @@ pub const FOR_TESTS: &[Need] = &[
     (&["nvme"], "nvme-cli"),         // another NVMe tool, in the guest
     (&["hdparm"], "hdparm"),         // another ATA tool, in the guest
     (&["sfdisk"], "fdisk"),          // another partitioning tool, in the guest
-    (&["jq"], "jq"),                 // reads JSON in the guest
+    (&["jq"], "jq"),                 // reads JSON of the guest
     (&["dmsetup"], "dmsetup"),       // held drives
     (&["valgrind"], "valgrind"),     // instructions of the NVMe driver
     (&["strace"], "strace"),         // the order in which a journal is made durable

@@ -16,7 +16,6 @@ use crate::run::{find, output, program, root};
 const TOOLS: &[&str] = &[
     "nvme",
     "hdparm",
-    "jq", // reads JSON in the scripts
     "lsblk",
     "blkid",
     "sfdisk",

@@ -4,6 +4,7 @@
 //! guest that goes on for ever.
 
 use std::fs::{self, File};
+use std::io::{Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
@@ -205,6 +206,7 @@ impl Guest {
             }
             "blocks" => return Ok(fs::metadata(&self.volume(name)?.image)?.blocks().to_string()),
             "hash" => return hash(&self.volume(name)?.image),
+            "jq" => return jq(name),
             _ => anyhow::bail!("unknown request '{what}'"),
         }
         Ok("ok".into())
@@ -235,6 +237,10 @@ impl Guest {
         )
     }
 }
+
+/// What separates the arguments of a request for jq, and its input and lines.
+const UNIT: char = '\u{1f}';
+const RECORD: char = '\u{1e}';
 
 /// Environment variable with the seed of scripts that draw what they do; otherwise the script has
 /// its own.
@@ -268,6 +274,23 @@ fn hash(image: &Path) -> Result<String> {
     Ok(said.split_whitespace().next().unwrap_or_default().to_string())
 }
 
+/// Runs jq on a request of `guest/lib.sh`: whether its last argument is the input's file in the guest,
+/// the arguments and the input. The answer is the exit status and the output.
+fn jq(request: &str) -> Result<String> {
+    let (arguments, input) = request.split_once(RECORD).context("jq without input")?;
+    let mut arguments: Vec<&str> = arguments.split(UNIT).collect();
+    if arguments.remove(0) == "file" {
+        arguments.pop();
+    }
+    let mut file = tempfile::tempfile().context("jq's input")?;
+    file.write_all(input.as_bytes()).context("jq's input")?;
+    file.rewind().context("jq's input")?;
+    let said = program("jq", &arguments).stdin(file).output().context("jq")?;
+    let text = [said.stdout, said.stderr].concat();
+    let text = String::from_utf8_lossy(&text).replace('\n', &RECORD.to_string());
+    Ok(format!("{} {text}", said.status.code().unwrap_or(1)))
+}
+
 fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
@@ -280,6 +303,17 @@ mod tests {
         let limits = super::throttle("nvme", "iops=500 iops_max=900").expect("words");
         assert_eq!([&limits["iops"], &limits["iops_max"], &limits["bps"]], [500, 900, 0]);
         assert!(super::throttle("nvme", "iops=x").is_err());
+    }
+
+    #[test]
+    fn a_request_for_jq_is_answered_in_one_line() {
+        if crate::run::find("jq").is_none() {
+            return println!("skipped: no jq on this machine");
+        }
+        let request = "file\u{1f}-r\u{1f}.a[]\u{1f}/tmp/record\u{1e}{ \"a\": [1, \"b c\"] }";
+        assert_eq!(super::jq(request).expect("an answer"), "0 1\u{1e}b c\u{1e}");
+        let request = "input\u{1f}-e\u{1f}.a\u{1e}{}";
+        assert_eq!(super::jq(request).expect("an answer"), "1 null\u{1e}");
     }
 
     #[test]
