@@ -5,7 +5,8 @@
 //! a second. Blocks of another size follow at once: if as many pass, the limit counts operations,
 //! and bytes if as many bytes do. All figures at that rate have the limit, those of writes, too.
 //!
-//! A limit that this machine sets is known to the kernel (`group.rs`) and overrides this rule.
+//! A limit that this machine sets is known to the kernel (`group.rs`) and overrides this rule. Work
+//! beside the run explains the figures of the workloads that waited for a processor, not the others.
 
 use record::{Unit, VerdictKind};
 use rig::{Bus, TargetInfo};
@@ -14,6 +15,7 @@ use workload::OpKind::Read;
 use workload::units::{decimal, throughput};
 
 use super::Ruling;
+use super::cpu_shared::cpu_shared;
 use super::grid::{Grid, within};
 use super::rule::{Role, Rule};
 use super::subject::{Subject, listed};
@@ -37,13 +39,12 @@ const REGAINED: f64 = 0.8;
 
 pub static RULE: Rule = Rule {
     role: Role::Cause,
-    overridden_by: &[
-        &super::ram::RULE,
-        &super::group::QUOTA,
-        &super::group::IO,
-        &super::cpu_shared::RULE,
-    ],
-    judge: |facts| rate_limit(facts.seen),
+    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    judge: |facts| {
+        let shared = Vec::from_iter(cpu_shared(facts.seen));
+        let limits = rate_limit(facts.seen).into_iter();
+        limits.filter_map(|limit| limit.of_the_rest(&shared)).collect()
+    },
 };
 
 /// What a limit counts.

@@ -6,9 +6,10 @@ use workload::OpKind::{Read, Write};
 
 use super::{short, table};
 use crate::changes::{DEPTH, limit_test_name, other_size_name};
-use crate::rate_limit::{limits_to_test, rate_limit};
+use crate::rate_limit::{RULE, limits_to_test, rate_limit};
+use crate::rule::Facts;
 use crate::testing::{digest, in_order, named, random, target, with_link};
-use crate::{Digest, Plateau, Ruling};
+use crate::{Checks, Digest, Plateau, Ruling};
 
 /// A second of deep reads for a rule only, in MB/s.
 fn probe(name: &str, block_bytes: u32, rate: f64) -> Digest {
@@ -56,6 +57,24 @@ fn runs_agree_within_5_percent_and_blocks_of_another_size_tell_what_is_counted()
     table(said, rows);
     let no_burst = Digest { plateau: None, ..test(4.096, 1.0) };
     assert_eq!(said(vec![test(4.096, 1.0), no_burst, other_size(8.192)]), "nothing");
+}
+
+#[test]
+fn a_processor_shared_in_another_workload_says_nothing_against_a_limit() {
+    let shared = |busy: &str, waiting_s| {
+        let cells = [random(Read, 1, 1, 1000.0), random(Write, 1, DEPTH, 1000.0)];
+        let tests = [test(4.096, 1.0), other_size(8.192), in_order(Read, 1, 100e6)];
+        let seen = [&cells[..], &tests].concat().into_iter().map(|run| {
+            let waiting_s = if run.name.contains(busy) { waiting_s } else { 0.0 };
+            Digest { waiting_s, ..run }
+        });
+        let facts =
+            Facts { target: &target(), seen: &Vec::from_iter(seen), checks: &Checks::default() };
+        short((RULE.judge)(&facts))
+    };
+    assert_eq!(shared("seq-read", 5.0), "RATE LIMIT: rand-read-4KiB-q1, rand-write-4KiB-q32");
+    assert_eq!(shared("rand-read", 5.0), "RATE LIMIT: rand-write-4KiB-q32");
+    assert_eq!(shared("rand", 5.0), "nothing");
 }
 
 #[test]
