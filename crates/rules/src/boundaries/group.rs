@@ -1,10 +1,10 @@
 //! CPU QUOTA and IO LIMIT: share of the time, rates at a limit.
 
-use rig::GroupLimits;
+use rig::{GroupLimits, SplitPart};
 
 use super::{short, table};
 use crate::group::{io_limit, queue_limit, quota};
-use crate::testing::{digest, named, target};
+use crate::testing::{digest, named, split, target};
 use crate::{Digest, Ruling};
 
 fn held(name: &str, throttled_s: f64) -> Digest {
@@ -63,14 +63,17 @@ fn a_limit_of_nothing_is_none() {
 
 #[test]
 fn a_short_queue_is_a_limit_if_it_was_full_and_more_was_asked_for() {
-    let run = |nominal, depth| {
-        named("a", Digest { depth_nominal: Some(nominal), depth, seconds: 10.0, ..digest("x") })
+    let run = |nominal, depth, splits| {
+        let depth_nominal = Some(nominal);
+        let ops = [1000, 0];
+        named("a", Digest { depth_nominal, depth, splits, ops, seconds: 10.0, ..digest("x") })
     };
-    let said = |requests, nominal, depth| {
+    let of_run = |requests, run| {
         let mut short_queue = target();
         short_queue.limits.queue_requests = requests;
-        short(queue_limit(&short_queue, &[run(nominal, depth)]))
+        short(queue_limit(&short_queue, &[run]))
     };
+    let said = |requests, nominal, depth| of_run(requests, run(nominal, depth, [None; 2]));
     assert_eq!(said(Some(4), 32, 5.0), "IO LIMIT: a 84%");
     assert_eq!(said(Some(4), 32, 6.0), "IO LIMIT: a 81%");
     assert_eq!(said(Some(4), 32, 6.1), "nothing", "more than the queue holds");
@@ -79,6 +82,16 @@ fn a_short_queue_is_a_limit_if_it_was_full_and_more_was_asked_for() {
     assert_eq!(said(Some(256), 32, 20.0), "nothing");
     assert_eq!(said(Some(256), 1, 1.0), "nothing");
     assert_eq!(said(None, 32, 5.0), "nothing");
+    // Half of the time before the drive, in which so much of it is spent.
+    let said = |held, drive| {
+        let parts = [(SplitPart::Held, held), (SplitPart::Queue, 20), (SplitPart::Drive, drive)];
+        of_run(Some(4), run(32, 30.0, split(&parts)))
+    };
+    assert_eq!(said(30, 7), "IO LIMIT: a 93%");
+    assert_eq!(said(30, 20), "IO LIMIT: a 81%");
+    assert_eq!(said(30, 6), "nothing", "places were free");
+    assert_eq!(said(30, 21), "nothing", "more than the queue holds");
+    assert_eq!(said(29, 10), "nothing", "not before the drive");
 }
 
 pub fn examples() -> Vec<Ruling> {
