@@ -12,6 +12,10 @@ reads() {
         { fail "io $target"; cat /tmp/errors; }
     echo "$target: $(jq -r '[.metrics[] | select(.name | startswith("time-")) | "\(.name) \(.value | floor)"] | join(", ")' /tmp/said)"
 }
+names() {
+    jq -e --arg name "$1" '.verdicts[] | select(.name == $name)' /tmp/said >/dev/null && pass "names $1" ||
+        fail "does not name $1: $(jq -c '[.verdicts[].name]' /tmp/said)"
+}
 ticks() { set -- $(cat "/sys/block/${1#/dev/}/stat"); echo "$1 $4"; }
 # counted DEVICE: the kernel's mean time of a read of it since the counts in `before`, nanoseconds.
 counted() { set -- $before $(ticks "$1"); echo $((($4 - $2) * 1000000 / ($3 - $1))); }
@@ -31,6 +35,14 @@ before=$(ticks "$tight"); reads "$tight" --depth 8
 counted=$(counted "$tight")
 [ "$(part time-queue)" -gt 0 ] && pass "requests that are issued again are in the trace" || fail "no trace of requests that are issued again"
 beside "issued again: queue and drive" $(($(part time-drive) + $(part time-queue))) "$counted" 100
+# A queue of four refuses requests that may not wait; io_uring's workers issue them again.
+echo 4 >"/sys/block/${device#/dev/}/queue/nr_requests"
+reads "$device" --depth 32
+echo 1023 >"/sys/block/${device#/dev/}/queue/nr_requests"
+[ "$(part time-queue)" -gt 0 ] && pass "refused requests are in the trace" || fail "no trace of refused requests"
+at_most "refused: not explained, per mille" $(($(part time-unexplained) * 1000 / $(part time-total))) 80
+[ $((($(part time-held) + $(part time-queue)) * 2)) -gt "$(part time-total)" ] && pass "held for a place in the queue" || fail "held: $(part time-held) ns"
+names "IO LIMIT"
 # What a layer takes is its own: it waits one of the kernel's ticks or more, or decrypts.
 layer() {
     local name=$1 table=$2 whole below
@@ -49,5 +61,5 @@ layer() {
 read -r sectors <"/sys/block/${device#/dev/}/size"
 layer delay "0 $sectors delay $device 0 1"
 [ "$(part time-layer)" -ge 1000000 ] && pass "a delay of 1 ms" || fail "a delay of 1 ms: $(part time-layer) ns"
-jq -e '.verdicts[] | select(.name == "LAYER")' /tmp/said >/dev/null && pass "LAYER" || fail "no LAYER: $(jq -c '[.verdicts[].name]' /tmp/said)"
+names LAYER
 layer crypt "0 $sectors crypt aes-xts-plain64 $(printf '%064d' 7) 0 $device 0"

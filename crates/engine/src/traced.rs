@@ -6,7 +6,7 @@ use std::iter::Sum;
 /// Counts of the requests of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestCounts {
-    /// All requests that reached the block layer, and their bytes.
+    /// All requests that found room in the block layer, and their bytes.
     pub queued: u64,
     pub queued_bytes: u64,
     /// Of those followed: issued to the drive.
@@ -19,8 +19,9 @@ impl RequestCounts {
     /// Counts since an earlier reading.
     pub(crate) fn since(self, before: RequestCounts) -> RequestCounts {
         RequestCounts {
-            queued: self.queued - before.queued,
-            queued_bytes: self.queued_bytes - before.queued_bytes,
+            // What found no room is counted until the block layer says so.
+            queued: self.queued.saturating_sub(before.queued),
+            queued_bytes: self.queued_bytes.saturating_sub(before.queued_bytes),
             issued: self.issued - before.issued,
             splits: self.splits - before.splits,
         }

@@ -24,6 +24,7 @@ pub(super) enum Reg {
 #[repr(u8)]
 pub(super) enum Size {
     Four = 0x00,
+    One = 0x10,
     Eight = 0x18,
 }
 
@@ -59,6 +60,7 @@ pub(super) enum Helper {
     Random = 7,
     CurrentThread = 14,
     CurrentName = 16,
+    CurrentTask = 158,
 }
 
 /// A place in a program, to jump to.

@@ -1,13 +1,15 @@
 //! Follows the requests of this process on a drive with eBPF programs on the kernel's tracepoints.
 //!
 //! The programs are assembled here ([`programs`]), with the offsets of the running kernel's types
-//! ([`btf`]), so no compiler is needed. They need CAP_BPF and CAP_PERFMON. Nothing outlives this
-//! process: maps, programs and attachments end with their descriptors.
+//! ([`btf`]) and entries of their [`maps`], so no compiler is needed. They need CAP_BPF and
+//! CAP_PERFMON. Nothing outlives this process: maps, programs and attachments end with their
+//! descriptors.
 //!
 //! Structures and commands: include/uapi/linux/bpf.h of Linux.
 
 mod asm;
 mod btf;
+mod maps;
 mod programs;
 #[cfg(test)]
 mod tests;
@@ -22,7 +24,8 @@ use rig::DividedTime;
 
 use crate::traced::{Completions, OtherProcess, RequestCounts, Traced};
 use btf::{Tracepoint, Types};
-use programs::{Followed, Maps, Offsets, class, seen, sums, thread};
+use maps::{Maps, class, seen, sums, thread};
+use programs::{Followed, Offsets};
 
 /// Commands of the system call.
 const MAP_CREATE: libc::c_int = 0;
@@ -170,6 +173,7 @@ struct Kernel {
     splits: Tracepoint,
     issues: Tracepoint,
     completes: Tracepoint,
+    ends: Tracepoint,
 }
 
 impl Kernel {
@@ -182,6 +186,7 @@ impl Kernel {
             splits: types.tracepoint("block_split")?,
             issues: types.tracepoint("block_rq_issue")?,
             completes: types.tracepoint("block_rq_complete")?,
+            ends: types.tracepoint("block_bio_complete")?,
         })
     }
 
@@ -239,23 +244,25 @@ impl Tracer {
 
     fn on(kernel: &Kernel, followed: Followed) -> io::Result<Tracer> {
         let array = |value_bytes, entries| Map::new(ARRAY, 4, value_bytes, entries);
-        let threads = array(thread::BYTES, programs::THREADS)?;
-        let queued = array(programs::QUEUED_BYTES, programs::REQUESTS)?;
-        let issued = array(programs::ISSUED_BYTES, programs::REQUESTS)?;
-        let sums = array(sums::BYTES, programs::ROWS as u32)?;
-        let classes = array(class::BYTES, programs::CLASSES as u32)?;
+        let threads = array(thread::BYTES, maps::THREADS)?;
+        let queued = array(maps::QUEUED_BYTES, maps::REQUESTS)?;
+        let issued = array(maps::ISSUED_BYTES, maps::REQUESTS)?;
+        let refused = array(maps::REFUSED_BYTES, maps::REQUESTS)?;
+        let sums = array(sums::BYTES, maps::ROWS as u32)?;
+        let classes = array(class::BYTES, maps::CLASSES as u32)?;
         let mask = array(8, 1)?;
         let processes = Map::new(HASH, programs::NAME_BYTES, 16, OTHERS_MAX)?;
         let maps = Maps {
             threads: threads.number(),
             queued: queued.number(),
             issued: issued.number(),
+            refused: refused.number(),
             sums: sums.number(),
             classes: classes.number(),
             others: processes.number(),
             mask: mask.number(),
         };
-        let Kernel { offsets, queues, splits, issues, completes } = kernel;
+        let Kernel { offsets, queues, splits, issues, completes, ends } = kernel;
         let last = |tracepoint: &Tracepoint| tracepoint.arguments.saturating_sub(1) as i16;
         let process = followed.process;
         // Completions first, so that nothing that was followed is missed.
@@ -263,6 +270,7 @@ impl Tracer {
             run(&programs::completes(&maps), Some(*completes), None)?,
             run(&programs::issues(&maps, offsets, last(issues)), Some(*issues), None)?,
             run(&programs::splits(&maps, offsets), Some(*splits), None)?,
+            run(&programs::refuses(&maps, offsets, followed, last(ends)), Some(*ends), None)?,
             run(&programs::call_returns(&maps, process), None, Some(c"sys_exit"))?,
             run(&programs::call_begins(&maps, process), None, Some(c"sys_enter"))?,
             run(&programs::queues(&maps, offsets, followed, last(queues)), Some(*queues), None)?,
@@ -279,14 +287,14 @@ impl Tracer {
 
     /// The sums so far.
     pub(crate) fn read(&self) -> Traced {
-        let completions = self.values(programs::SEEN_ROW);
+        let completions = self.values(maps::SEEN_ROW);
         Traced {
             data: self.both(0),
             completed: [0, DividedTime::CLASSES].map(|first| self.classes_from(first)),
             seen: completions[seen::COUNT as usize / 8],
             seen_ns: completions[seen::TIME as usize / 8],
-            metadata: self.both(programs::METADATA_ROW),
-            flushes: self.row(programs::FLUSH_ROW).queued,
+            metadata: self.both(maps::METADATA_ROW),
+            flushes: self.row(maps::FLUSH_ROW).queued,
             others: self.others(),
         }
     }

@@ -3,103 +3,19 @@
 //! A thread's system call, the block layer's new request (`block_bio_queue`), its issue to the drive
 //! (`block_rq_issue`), its completion (`block_rq_complete`), and the return of the thread's system
 //! call that sees it. A request is known by its pointer: by that of its bio until it is issued, then
-//! by its own; pointers are used again. Sums are kept for each direction; requests of other
-//! processes are counted by name.
+//! by its own; pointers are used again. A bio that may not wait fails where the block layer has no
+//! room (`block_bio_complete`); `io_uring` then has a worker issue another one, which is known by its
+//! place on the drive. Sums are kept for each direction; requests of other processes are counted by
+//! name.
 
 use rig::DividedTime;
 
 use super::asm::{Alu, Assembler, Helper, If, Label, Reg, Size};
 use super::btf::Types;
-
-/// The maps of the programs, all of them arrays, by descriptor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Maps {
-    /// By slot of a thread: [`thread`].
-    pub threads: i32,
-    /// By slot of a bio's pointer: [`queued`].
-    pub queued: i32,
-    /// By slot of a request's pointer: [`issued`].
-    pub issued: i32,
-    /// By direction: [`sums`], and [`seen`].
-    pub sums: i32,
-    /// By direction and length: [`class`].
-    pub classes: i32,
-    /// By name of a process: requests, and their bytes. The only hash.
-    pub others: i32,
-    /// One mask: a request is followed if a random number has none of its bits.
-    pub mask: i32,
-}
-
-/// Slots of threads, and of requests: a power of two. Each holds the last that came to it, so what is
-/// forgotten, as a bio that another one took along, is overwritten; with 256 requests in flight, .4%
-/// of them are lost so.
-pub(super) const THREADS: u32 = 1 << 12;
-pub(super) const REQUESTS: u32 = 1 << 16;
-
-/// The state of a thread: its number, the time of its last system call, that of the last return, and
-/// the completions since (number << 48 | sum of their times since that return, in units of 16 ns).
-pub(super) mod thread {
-    pub const NUMBER: i16 = 0;
-    pub const CALLED: i16 = 8;
-    pub const RETURNED: i16 = 16;
-    pub const COMPLETED: i16 = 24;
-    pub const BYTES: usize = 32;
-}
-
-/// A request in the block layer.
-mod queued {
-    pub const POINTER: i16 = 0;
-    pub const AT: i16 = 8;
-    pub const HELD: i16 = 16;
-    pub const THREAD: i16 = 24;
-    pub const DIRECTION: i16 = 32;
-}
-pub(super) const QUEUED_BYTES: usize = 40;
-
-/// A request in the drive.
-mod issued {
-    pub const POINTER: i16 = 0;
-    pub const AT: i16 = 8;
-    pub const QUEUE: i16 = 16;
-    pub const HELD: i16 = 24;
-    pub const BIO: i16 = 32;
-    pub const THREAD: i16 = 40;
-    pub const DIRECTION: i16 = 48;
-}
-pub(super) const ISSUED_BYTES: usize = 56;
-
-/// Counts of a direction.
-pub(super) mod sums {
-    pub const QUEUED: i16 = 0;
-    pub const ISSUED: i16 = 8;
-    pub const SPLITS: i16 = 16;
-    pub const QUEUED_BYTES: i16 = 24;
-    pub const BYTES: usize = 32;
-}
-
-/// In a row of its own: completions that their threads have seen, and their times until then.
-pub(super) mod seen {
-    pub const COUNT: i16 = 0;
-    pub const TIME: i16 = 8;
-}
-
-/// Sums of the completed requests of a direction that took about as long.
-pub(super) mod class {
-    pub const COMPLETED: i16 = 0;
-    pub const HELD: i16 = 8;
-    pub const QUEUE: i16 = 16;
-    pub const DEVICE: i16 = 24;
-    pub const BYTES: usize = 32;
-}
-
-/// The classes of both directions.
-pub(super) const CLASSES: usize = 2 * DividedTime::CLASSES;
-
-/// The rows after those of reads and writes: [`seen`]; own reads and writes of metadata; own flushes.
-pub(super) const SEEN_ROW: i32 = 2;
-pub(super) const METADATA_ROW: i32 = 3;
-pub(super) const FLUSH_ROW: i32 = 5;
-pub(super) const ROWS: usize = 6;
+use super::maps::{
+    FLUSH_ROW, METADATA_ROW, Maps, REQUESTS, SEEN_ROW, THREADS, class, issued, queued, refused,
+    seen, sums, thread,
+};
 
 /// How a pointer is mixed into the number of a slot: its low bits are zeros, and 2^32 divided by the
 /// golden ratio spreads neighbours (Knuth, The Art of Computer Programming, 6.4).
@@ -110,6 +26,15 @@ const MIXED_SHIFT: i32 = 16;
 /// Flags of a bio (include/linux/blk_types.h): metadata, and a flush before its data.
 const METADATA: i32 = 1 << 12;
 const FLUSH: i32 = 1 << 18;
+
+/// The status of a bio that would have had to wait (`BLK_STS_AGAIN`, same file), and the flag of a
+/// task that is a worker of `io_uring` (`PF_IO_WORKER`, include/linux/sched.h).
+const AGAIN: i32 = 12;
+const WORKER: i32 = 1 << 4;
+
+/// Bits of a place below the sector: the direction, and what makes it no 0.
+const SECTOR_SHIFT: i32 = 4;
+const NOT_ZERO: i32 = 2;
 
 /// Bits of a thread's completions below their number, and of the unit of their times.
 const COUNT_SHIFT: i32 = 48;
@@ -131,11 +56,14 @@ pub(super) struct Offsets {
     bio_device: i16,
     bio_flags: i16,
     bio_bytes: i16,
+    bio_sector: i16,
+    bio_status: i16,
     bio_parent: i16,
     device_disk: i16,
     disk_major: i16,
     disk_minor: i16,
     request_bio: i16,
+    task_flags: i16,
 }
 
 impl Offsets {
@@ -145,17 +73,20 @@ impl Offsets {
             bio_device: types.offset("bio", "bi_bdev")?,
             bio_flags: types.offset("bio", "bi_opf")?,
             bio_bytes: types.offset("bio", "bi_iter")? + types.offset("bvec_iter", "bi_size")?,
+            bio_sector: types.offset("bio", "bi_iter")? + types.offset("bvec_iter", "bi_sector")?,
+            bio_status: types.offset("bio", "bi_status")?,
             bio_parent: types.offset("bio", "bi_private")?,
             device_disk: types.offset("block_device", "bd_disk")?,
             disk_major: types.offset("gendisk", "major")?,
             disk_minor: types.offset("gendisk", "first_minor")?,
             request_bio: types.offset("request", "bio")?,
+            task_flags: types.offset("task_struct", "flags")?,
         })
     }
 }
 
 use Reg::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
-use Size::{Eight, Four};
+use Size::{Eight, Four, One};
 
 /// Ends the program unless the current thread belongs to the process. Leaves its number at
 /// `Frame + number`.
@@ -259,18 +190,32 @@ pub(super) fn call_returns(maps: &Maps, process: u32) -> Vec<u64> {
     a.finish()
 }
 
-/// The block layer gets a request.
-pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> Vec<u64> {
-    let mut a = Assembler::default();
-    let (end, foreign, data, counted) = (a.label(), a.label(), a.label(), a.label());
-    a.load(Eight, R7, R1, 8 * argument);
-    // Only this drive.
+/// Ends the program unless the bio at R7 is for the drive.
+fn only_this_drive(a: &mut Assembler, at: &Offsets, of: Followed, end: Label) {
     a.load(Eight, R1, R7, at.bio_device);
     a.load(Eight, R1, R1, at.device_disk);
     a.load(Four, R2, R1, at.disk_major);
     a.jump_if(If::NotEqual, R2, of.disk.0 as i32, end);
     a.load(Four, R2, R1, at.disk_minor);
     a.jump_if(If::NotEqual, R2, of.disk.1 as i32, end);
+}
+
+/// R0 = the slot of the place of the bio at R7, whose direction is in R8; `place` = that place.
+fn place_slot(a: &mut Assembler, maps: &Maps, at: &Offsets, place: Reg, end: Label) {
+    a.load(Eight, place, R7, at.bio_sector);
+    a.alu_number(Alu::ShiftLeft, place, SECTOR_SHIFT);
+    a.alu(Alu::Add, place, R8);
+    a.alu_number(Alu::Add, place, NOT_ZERO);
+    pointer_slot(a, maps.refused, place, -4, end);
+}
+
+/// The block layer gets a request.
+pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> Vec<u64> {
+    let mut a = Assembler::default();
+    let (end, foreign, data, counted) = (a.label(), a.label(), a.label(), a.label());
+    let (by_caller, followed) = (a.label(), a.label());
+    a.load(Eight, R7, R1, 8 * argument);
+    only_this_drive(&mut a, at, of, end);
     a.load(Four, R8, R7, at.bio_flags);
     a.load(Four, R9, R7, at.bio_bytes);
     a.call(Helper::CurrentThread);
@@ -300,7 +245,21 @@ pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> 
     a.add_atomically(R0, sums::QUEUED, R1);
     a.add_atomically(R0, sums::QUEUED_BYTES, R9);
     a.jump_if(If::Greater, R8, 1, end);
+    // A worker issues what was refused, for the thread that called.
+    a.call(Helper::CurrentTask);
+    a.load(Four, R1, R0, at.task_flags);
+    a.alu_number(Alu::And, R1, WORKER);
+    a.jump_if(If::Equal, R1, 0, by_caller);
+    place_slot(&mut a, maps, at, R6, end);
+    a.load(Eight, R1, R0, refused::PLACE);
+    a.jump_if_reg(If::NotEqual, R1, R6, end);
+    a.store_number(Eight, R0, refused::PLACE, 0);
+    a.load(Eight, R9, R0, refused::CALLED);
+    a.load(Eight, R1, R0, refused::THREAD);
+    a.store(Eight, Frame, -16, R1);
+    a.jump_if(If::NotEqual, R7, 0, followed);
     // Only a sample of fast ones.
+    a.bind(by_caller);
     a.store_number(Four, Frame, -8, 0);
     look_up(&mut a, maps.mask, -8);
     a.jump_if(If::Equal, R0, 0, end);
@@ -313,6 +272,7 @@ pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> 
     a.load(Eight, R2, R0, thread::NUMBER);
     a.jump_if_reg(If::NotEqual, R1, R2, end);
     a.load(Eight, R9, R0, thread::CALLED);
+    a.bind(followed);
     pointer_slot(&mut a, maps.queued, R7, -4, end);
     a.alu(Alu::Move, R6, R0);
     a.store(Eight, R6, queued::POINTER, R7);
@@ -327,6 +287,46 @@ pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> 
     a.bind(foreign);
     count_other(&mut a, maps.others);
     a.bind(counted);
+    a.exit(end);
+    a.finish()
+}
+
+/// A bio ends: one that found no room did not reach the drive. It ends in its own submission, so the
+/// current thread is the one that called.
+pub(super) fn refuses(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> Vec<u64> {
+    let mut a = Assembler::default();
+    let end = a.label();
+    a.load(Eight, R7, R1, 8 * argument);
+    a.load(One, R1, R7, at.bio_status);
+    a.jump_if(If::NotEqual, R1, AGAIN, end);
+    only_this_drive(&mut a, at, of, end);
+    a.call(Helper::CurrentThread);
+    a.alu_number(Alu::ShiftRight, R0, 32);
+    a.jump_if(If::NotEqual, R0, of.process as i32, end);
+    a.load(Four, R8, R7, at.bio_flags);
+    a.alu_number(Alu::And, R8, 0xff);
+    a.jump_if(If::Greater, R8, 1, end);
+    a.load(Four, R9, R7, at.bio_bytes);
+    a.store(Four, Frame, -4, R8);
+    look_up(&mut a, maps.sums, -4);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.alu_number(Alu::Move, R1, -1);
+    a.add_atomically(R0, sums::QUEUED, R1);
+    a.alu(Alu::Multiply, R1, R9);
+    a.add_atomically(R0, sums::QUEUED_BYTES, R1);
+    pointer_slot(&mut a, maps.queued, R7, -4, end);
+    a.load(Eight, R1, R0, queued::POINTER);
+    a.jump_if_reg(If::NotEqual, R1, R7, end);
+    a.store_number(Eight, R0, queued::POINTER, 0);
+    a.alu(Alu::Move, R6, R0);
+    place_slot(&mut a, maps, at, R9, end);
+    a.store(Eight, R0, refused::PLACE, R9);
+    a.load(Eight, R1, R6, queued::AT);
+    a.load(Eight, R2, R6, queued::HELD);
+    a.alu(Alu::Subtract, R1, R2);
+    a.store(Eight, R0, refused::CALLED, R1);
+    a.load(Eight, R1, R6, queued::THREAD);
+    a.store(Eight, R0, refused::THREAD, R1);
     a.exit(end);
     a.finish()
 }
