@@ -31,6 +31,7 @@ mod stacks;
 mod stall;
 mod store;
 mod tools;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -107,6 +108,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("predict", predict::run),
     ("recorder", examples::recorder),
     ("stacks", stacks::run),
+    ("trace", trace::run),
     ("twin", examples::twin),
     ("verdicts", examples::verdicts),
 ];
