@@ -30,21 +30,30 @@ const GROUP: usize = 4;
 const ERROR: f64 = 0.01;
 const STEADY: f64 = 0.02;
 
-/// Longest leap, as a multiple of the intervals timed last, and in intervals.
-const GROWTH: f64 = 8.0;
+/// Leaps as a multiple of the intervals that stand for them: the first one and the longest. They double
+/// while the stretch after them takes the time foreseen.
+const GROWTH_MIN: f64 = 2.0;
+const GROWTH_MAX: f64 = 8.0;
+/// Longest leap, intervals.
 const LEAP_MAX: f64 = 512.0;
 
 /// Share of the drive that one leap may write.
 const LEAP_PASSES: f64 = 1.0 / 16.0;
 
-/// Intervals timed last that stand for the skipped ones, at most.
-const POOL: usize = 256;
+/// Intervals timed last that stand for the skipped ones: as few as the error permits, because the load
+/// may drift.
+const POOL_MIN: usize = 32;
+const POOL_MAX: usize = 256;
 
 /// Intervals by which the time that writes take may differ from the time reported for them before the
 /// intervals that follow are chosen accordingly, and before the leap ends. To the latter comes what the
 /// work that is left to the dies varies by.
 const DEBT: f64 = 0.5;
 const DEBT_MAX: f64 = 2.0;
+
+/// Share by which the work of an operation may differ in a leap from that of the intervals timed. Beyond,
+/// as when collection begins, what was timed says nothing.
+const WORK_CHANGE: f64 = 0.1;
 
 /// What an interval completed.
 struct Interval {
@@ -90,7 +99,7 @@ impl Fit {
         let spread = (squares / (count - 2.0).max(1.0)).sqrt();
         let left = || intervals.iter().map(|interval| interval.left);
         let range = left().fold(0.0, f64::max) - left().fold(f64::INFINITY, f64::min);
-        let lumps = if share < 1.0 { (1.0 - share) * range / work } else { 0.0 };
+        let lumps = if writes && work > 0.0 { range / work } else { 0.0 };
         Fit { ops, work, share, spread, groups: count, lumps }
     }
 
@@ -105,11 +114,15 @@ impl Fit {
         self.spread / self.groups.sqrt()
     }
 
-    /// Whether the time of a stretch is as fitted.
-    fn foresees(&self, stretch: &[Interval]) -> bool {
+    /// Share by which the time of a stretch differs from the fitted one.
+    fn miss(&self, stretch: &[Interval]) -> f64 {
         let [ops, work] = means(stretch);
-        let chance = 3.0 * self.spread * (GROUP as f64 / STRETCH as f64).sqrt();
-        (self.time(ops, work) - 1.0).abs() <= STEADY.max(chance)
+        (self.time(ops, work) - 1.0).abs()
+    }
+
+    /// Standard deviation of the time of a stretch.
+    fn chance(&self) -> f64 {
+        self.spread * (GROUP as f64 / STRETCH as f64).sqrt()
     }
 }
 
@@ -140,6 +153,7 @@ pub(super) struct Leaper {
     stretch: Vec<Interval>,
     pool: Vec<Interval>,
     fit: Option<Fit>,
+    growth: f64,
     /// The interval of the pool to report next.
     next: usize,
     /// Intervals by which the writes skipped so far take longer than was reported.
@@ -186,6 +200,7 @@ impl Leaper {
             stretch: Vec::new(),
             pool: Vec::new(),
             fit: None,
+            growth: GROWTH_MIN / 2.0,
             next: 0,
             debt: 0.0,
             work: WorkOfDies::default(),
@@ -208,17 +223,32 @@ impl Leaper {
         if self.stretch.len() < STRETCH {
             return None;
         }
-        if self.fit.is_some_and(|fit| !fit.foresees(&self.stretch)) {
-            self.pool.clear();
+        if let Some(fit) = self.fit {
+            let miss = fit.miss(&self.stretch);
+            self.growth = if miss <= ERROR.max(2.0 * fit.chance()) {
+                (2.0 * self.growth).min(GROWTH_MAX)
+            } else {
+                GROWTH_MIN
+            };
+            if miss > STEADY.max(3.0 * fit.chance()) {
+                self.pool.clear();
+            }
         }
         self.pool.append(&mut self.stretch);
-        let excess = self.pool.len().saturating_sub(POOL);
-        self.pool.drain(..excess);
-        let fit = Fit::new(&self.pool, self.writes);
+        let most = self.pool.len().min(POOL_MAX);
+        let fit_of = |count: usize| (count, self.latest(count));
+        let mut fits = (POOL_MIN..=most).step_by(STRETCH).map(fit_of);
+        let steady = fits.find(|(_, fit)| fit.ops > 0.0 && fit.error() <= ERROR);
+        let (count, fit) = steady.unwrap_or_else(|| (most, self.latest(most)));
+        self.pool.drain(..self.pool.len() - count);
         self.fit = Some(fit);
-        let is_steady = fit.ops > 0.0 && fit.error() <= ERROR;
-        let longest = (GROWTH * self.pool.len() as f64).min(LEAP_MAX);
-        Some(if is_steady { longest } else { 0.0 })
+        let longest = (self.growth * count as f64).min(LEAP_MAX);
+        Some(if steady.is_some() { longest } else { 0.0 })
+    }
+
+    /// The fit to so many intervals timed last.
+    fn latest(&self, count: usize) -> Fit {
+        Fit::new(&self.pool[self.pool.len() - count..], self.writes)
     }
 
     /// The interval of the pool to report next: the one whose turn it is, unless what was reported so far
@@ -323,7 +353,7 @@ impl<B: Backend> Worker<'_, B> {
         let interval_ns = self.recorder.interval_ns();
         let traffic = self.backend.stretch_traffic(interval_ns);
         let (mut skipped_ns, mut skipped_ops, mut offsets) = (0, 0, Vec::new());
-        let debt = leaper.debt;
+        let (debt, mut count, mut excess) = (leaper.debt, 0.0, 0.0);
         let mut begun_ns = self.backend.work_of_dies().begun_ns;
         for _ in 0..intervals {
             let number = leaper.choose(&fit);
@@ -354,12 +384,19 @@ impl<B: Backend> Worker<'_, B> {
             begun_ns = self.backend.work_of_dies().begun_ns;
             let work = (begun_ns - begun_before) as f64;
             leaper.debt += fit.time(ops as f64, work) - 1.0;
+            count += 1.0;
+            if leaper.writes {
+                excess += work / fit.work.max(1.0) - ops as f64 / fit.ops;
+            }
             skipped_ns += interval_ns;
             skipped_ops += ops;
             *bytes_left = bytes_left.saturating_sub(bytes);
             let temperature_c = self.backend.temperature();
             self.recorder.repeat(kinds, temperature_c);
-            if !goes_on || (leaper.debt - debt).abs() > DEBT_MAX + 2.0 * fit.lumps {
+            if !goes_on
+                || (leaper.debt - debt).abs() > DEBT_MAX + 2.0 * fit.lumps
+                || excess.abs() > DEBT_MAX + 2.0 * fit.lumps + WORK_CHANGE * count
+            {
                 break;
             }
         }
@@ -404,9 +441,9 @@ mod tests {
         let fit = Fit::new(&intervals(32, 3.0), true);
         assert!((fit.share - 0.5).abs() < 0.01 && fit.error() < 1e-3, "{}", fit.share);
         assert!((fit.time(fit.ops, fit.work) - 1.0).abs() < 1e-9);
-        assert!(fit.foresees(&intervals(STRETCH, 3.0)));
+        assert!(fit.miss(&intervals(STRETCH, 3.0)) < STEADY);
         // The same operations cost a tenth more work.
-        assert!(!fit.foresees(&intervals(STRETCH, 3.3)));
+        assert!(fit.miss(&intervals(STRETCH, 3.3)) > STEADY);
     }
 
     #[test]
