@@ -28,13 +28,10 @@ pub static RULE: Rule = Rule {
 };
 
 pub fn others(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
-    let name = target.target.drive.as_ref().map_or("", |drive| drive.name.as_str());
-    if ["md", "dm-"].iter().any(|kind| name.starts_with(kind)) {
-        return None;
-    }
     let subjects = Subject::reported(seen);
-    let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
-    let disturbed: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
+    let busy = subjects.iter().filter(|subject| is_busy(subject));
+    let shares = busy.filter_map(|subject| Some((subject, noticeable_share(target, subject)?)));
+    let disturbed: Vec<_> = shares.collect();
     let (_, worst) = disturbed.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "Other programs kept the drive busy: in {}, up to {} of the bytes transferred were theirs.",
@@ -47,9 +44,14 @@ pub fn others(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     Some(ruling.explaining_each(disturbed))
 }
 
-/// Share of other programs in the bytes of the busy drive; `None` if that is inconclusive.
-fn share(subject: &Subject<'_>) -> Option<f64> {
-    let (mut requested, mut total, mut busy_s) = (0, 0, 0.0);
+/// The share of other programs in the bytes of the drive, if it is noticeable; `None` also if the bytes
+/// are inconclusive.
+pub fn noticeable_share(target: &TargetInfo, subject: &Subject<'_>) -> Option<f64> {
+    let name = target.target.drive.as_ref().map_or("", |drive| drive.name.as_str());
+    if ["md", "dm-"].iter().any(|kind| name.starts_with(kind)) {
+        return None;
+    }
+    let (mut requested, mut total) = (0, 0);
     for run in subject.runs() {
         let device = run.device?;
         if !run.direct || run.flushes * 10 > run.ops[1] {
@@ -57,10 +59,15 @@ fn share(subject: &Subject<'_>) -> Option<f64> {
         }
         requested += run.bytes[0] + run.bytes[1];
         total += device.read_bytes + device.written_bytes;
-        busy_s += device.busy * run.seconds;
     }
-    let busy = busy_s >= BUSY_MIN * subject.seconds();
-    (busy && total >= BYTES_MIN).then(|| total.saturating_sub(requested) as f64 / total as f64)
+    let share = total.saturating_sub(requested) as f64 / total.max(1) as f64;
+    (total >= BYTES_MIN && share >= SHARE_MIN).then_some(share)
+}
+
+/// Whether the drive had no capacity left.
+fn is_busy(subject: &Subject<'_>) -> bool {
+    let busy_s = subject.sum(|run| run.device.map_or(0.0, |device| device.busy * run.seconds));
+    busy_s >= BUSY_MIN * subject.seconds()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! STALL: did the drive complete nothing for part of the time?
 //!
 //! A closed loop hides a stall in one slow operation per slot: percentiles do not show it, and the
-//! mean rate is never the actual rate. A limit of a control group, a thread without a processor and
-//! a stopped process complete nothing, either: those workloads have not stalled.
+//! mean rate is never the actual rate. A limit of a control group, a thread without a processor, a
+//! stopped process and a drive that serves other programs complete nothing for it, either: those
+//! workloads have not stalled.
 
 use record::{Unit, VerdictKind};
 use rig::TargetInfo;
@@ -10,7 +11,7 @@ use workload::units::span;
 
 use super::rule::{Role, Rule};
 use super::subject::Subject;
-use super::{Ruling, cpu_shared, group, percent};
+use super::{Ruling, cpu_shared, group, others, percent};
 use crate::Digest;
 
 /// Minimum share of a workload's time; a stall of this length changes the rate by as much.
@@ -29,7 +30,10 @@ pub fn stall(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
         cpu_shared::cpu_shared(seen),
     ];
     let mut subjects = Subject::reported(seen);
-    subjects.retain(|subject| !limits.iter().flatten().any(|limit| limit.explains(subject)));
+    subjects.retain(|subject| {
+        let is_limited = limits.iter().flatten().any(|limit| limit.explains(subject));
+        !is_limited && others::noticeable_share(target, subject).is_none()
+    });
     let shares = subjects.iter().map(|s| (s, s.share_of_time(stalled_s)));
     let stalled: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
     let (worst, share) = stalled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -2,8 +2,7 @@
 
 use super::{short, table};
 use crate::stall::stall;
-use crate::testing::stood_still;
-use crate::testing::{digest, named, target};
+use crate::testing::{device, digest, named, stood_still, target};
 use crate::{Digest, Ruling};
 
 fn run(name: &str, stalled_s: f64) -> Digest {
@@ -38,6 +37,10 @@ fn what_the_host_held_back_has_not_stalled() {
     assert_eq!(on(|run| run.throttled_s = 3.0), "STALL: b 20%");
     assert_eq!(on(|run| run.waiting_s = 3.0), "STALL: b 20%");
     assert_eq!(on(|run| run.findings.push(stood_still(2.5))), "STALL: b 20%");
+    let served_others = |run: &mut Digest| {
+        (run.bytes, run.device) = ([80 << 20, 0], Some(device(100 << 20, 0)));
+    };
+    assert_eq!(on(served_others), "STALL: b 20%");
     assert_eq!(on(|run| run.findings.push(stood_still(0.5))), "STALL: a 25%, b 20%");
 }
 
