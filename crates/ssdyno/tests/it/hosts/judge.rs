@@ -86,7 +86,7 @@ impl Seen {
 
     /// The verdicts that blame the host for something other than these causes. In a guest, the time
     /// from completion until a thread runs is often a tenth; nothing here can remove it. Nor can it
-    /// remove the loop device that some causes need.
+    /// remove the loop device that some causes need. What memory serves, a processor limits.
     fn false_names(&self, causes: &[Cause]) -> Vec<&str> {
         let is_accepted = |name: &str| {
             causes.iter().any(|cause| {
@@ -94,9 +94,12 @@ impl Seen {
                     || (name == "LAYER" && cause.kind.needs_loop())
             })
         };
+        let is_true = |name: &str| {
+            name == "COMPLETION" || (name == "CPU" && self.names.iter().any(|name| name == "RAM"))
+        };
         let names = self.names.iter().map(String::as_str);
         names
-            .filter(|name| OF_HOST.contains(name) && *name != "COMPLETION" && !is_accepted(name))
+            .filter(|name| OF_HOST.contains(name) && !is_true(name) && !is_accepted(name))
             .collect()
     }
 
@@ -165,6 +168,8 @@ fn a_case_is_judged_by_what_its_causes_change() {
     assert_eq!(says(&["CPU SHARED"], true, &matters), Judgement::Blamed(String::new()));
     assert_eq!(says(&["IO LIMIT"], false, &matters), Judgement::Wrong("IO LIMIT".into()));
     assert_eq!(says(&["GUEST"], true, &[Effect::DoesNot]), Judgement::Unchanged);
+    assert_eq!(says(&["RAM", "CPU"], false, &[Effect::DoesNot]), Judgement::Unchanged);
+    assert_eq!(says(&["CPU"], false, &[Effect::DoesNot]), Judgement::Wrong("CPU".into()));
     assert_eq!(says(&["IO LIMIT"], false, &[Effect::Disagree]), Judgement::Unjudged);
     assert_eq!(effect(&[[1.0, 1.2], [1.0, 1.1]]), Effect::Matters);
     assert_eq!(effect(&[[1.0, 0.5], [1.0, 0.9]]), Effect::Matters);
