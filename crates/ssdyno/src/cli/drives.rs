@@ -30,8 +30,8 @@ pub enum DrivesCommand {
         ///
         /// Keys are those shown, or short ones: capacity, op, slc, link, temperature, seed, ... and
         /// state, in which each run begins: fresh (the default), filled, used or trimmed. With
-        /// skip=on, work of ten minutes or more skips steady stretches of random work, which
-        /// costs accuracy. A key changes only itself: with capacity=64GB, the cache keeps its size from the 1 TB
+        /// skip=on, work of ten minutes or more skips steady stretches, which costs accuracy. A
+        /// key changes only itself: with capacity=64GB, the cache keeps its size from the 1 TB
         /// drive unless slc=2GB changes it, too.
         name: String,
         /// Print JSON
