@@ -345,9 +345,9 @@ fn others(case: &Case<'_>) -> Option<Finding> {
     let job_bytes: u64 =
         kinds.filter_map(|kind| case.measurement.kind(kind)).map(|stats| stats.bytes).sum();
     let device_bytes = device.read_bytes + device.written_bytes;
-    // File systems add metadata and journal traffic. More than a quarter above our bytes indicates
-    // another user.
-    if job_bytes < TOO_LITTLE || (device_bytes as f64) < job_bytes as f64 * 1.25 {
+    // File systems add metadata. More than a quarter above our bytes indicates another user.
+    let flushes = case.measurement.kind(OpKind::Flush).map_or(0, |stats| stats.ops);
+    if job_bytes < TOO_LITTLE || device.others_bytes(job_bytes, flushes) < job_bytes / 4 {
         return None;
     }
     let text = format!(

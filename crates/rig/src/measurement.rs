@@ -62,6 +62,10 @@ impl KindStats {
     }
 }
 
+/// Most bytes that a file system's journal writes with a flush: 16 blocks of 4 KiB, of which two
+/// frame those of the metadata.
+const JOURNAL_BYTES_MAX: u64 = 64 << 10;
+
 /// Traffic of the whole device, including that of other users.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceTraffic {
@@ -85,6 +89,13 @@ impl DeviceTraffic {
     /// includes reads of a loop device whose file is in memory.
     pub fn fetched_bytes(&self) -> u64 {
         self.own_read_bytes.map_or(self.read_bytes, |own| own.min(self.read_bytes))
+    }
+
+    /// The bytes that neither the measurement requested nor the journal of a file system may have
+    /// written with its flushes: those of other programs.
+    pub fn others_bytes(&self, requested: u64, flushes: u64) -> u64 {
+        let all = self.read_bytes + self.written_bytes;
+        all.saturating_sub(requested).saturating_sub(flushes * JOURNAL_BYTES_MAX)
     }
 }
 

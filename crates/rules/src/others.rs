@@ -1,8 +1,8 @@
 //! SATURATED BY OTHERS: did other programs keep the drive busy?
 //!
 //! The rule applies if the drive transferred much more than this process requested and was busy all
-//! the time. Layers with transfers of their own are excluded: a RAID or a mapped device, a journal
-//! that writes with every flush, and readahead of the page cache.
+//! the time. Layers with transfers of their own are excluded: a RAID or a mapped device, what a journal
+//! may write with each flush, and readahead of the page cache.
 
 use record::{Unit, VerdictKind};
 use rig::TargetInfo;
@@ -51,16 +51,13 @@ pub fn noticeable_share(target: &TargetInfo, subject: &Subject<'_>) -> Option<f6
     if ["md", "dm-"].iter().any(|kind| name.starts_with(kind)) {
         return None;
     }
-    let (mut requested, mut total) = (0, 0);
+    let (mut others, mut total) = (0, 0);
     for run in subject.runs() {
-        let device = run.device?;
-        if !run.direct || run.flushes * 10 > run.ops[1] {
-            return None;
-        }
-        requested += run.bytes[0] + run.bytes[1];
+        let device = run.device.filter(|_| run.direct)?;
+        others += device.others_bytes(run.bytes[0] + run.bytes[1], run.flushes);
         total += device.read_bytes + device.written_bytes;
     }
-    let share = total.saturating_sub(requested) as f64 / total.max(1) as f64;
+    let share = others as f64 / total.max(1) as f64;
     (total >= BYTES_MIN && share >= SHARE_MIN).then_some(share)
 }
 
@@ -94,10 +91,15 @@ mod tests {
             run(mib, 3 * mib, 1.0),
             Digest { device: None, ..run(60 * mib, 100 * mib, 1.0) },
             Digest { direct: false, ..run(60 * mib, 100 * mib, 1.0) },
+            // As much as the journal may write with each flush.
             Digest { ops: [0, 1000], flushes: 1000, ..run(60 * mib, 100 * mib, 1.0) },
+            Digest { flushes: 336, ..run(60 * mib, 100 * mib, 1.0) },
         ] {
             assert!(others(&target(), std::slice::from_ref(&none)).is_none(), "{none:?}");
         }
+        let flushed = Digest { flushes: 320, ..run(60 * mib, 100 * mib, 1.0) };
+        let verdict = others(&target(), &[flushed]).expect("20 MiB of others").verdict;
+        assert_eq!(verdict.explains[0].share, Some(0.2));
         let raid = with_drive(|drive| drive.name = "md0".into());
         assert!(others(&raid, &[run(60 * mib, 100 * mib, 1.0)]).is_none());
     }
