@@ -126,7 +126,8 @@ pub enum Judgement {
 }
 
 /// Judges a run with all causes, by the effects of removing each. A cause whose pairs disagree is
-/// neither expected nor refused.
+/// neither expected nor refused. What is not there is wrong whatever the pairs say, and a control has
+/// nothing else to say.
 pub fn judge(case: &Case, seen: &Seen, effects: &[Effect]) -> Judgement {
     let select = |effect: Effect| {
         let causes = case.causes.iter().zip(effects).filter(|(_, other)| **other == effect);
@@ -134,10 +135,10 @@ pub fn judge(case: &Case, seen: &Seen, effects: &[Effect]) -> Judgement {
     };
     let (effective, doubtful) = (select(Effect::Matters), select(Effect::Disagree));
     let false_names = seen.false_names(&case.causes);
-    if effective.is_empty() && effects.contains(&Effect::Disagree) {
-        Judgement::Unjudged
-    } else if !false_names.is_empty() {
+    if !false_names.is_empty() {
         Judgement::Wrong(false_names.join(", "))
+    } else if effective.is_empty() && !doubtful.is_empty() {
+        Judgement::Unjudged
     } else if effective.is_empty() {
         Judgement::Unchanged
     } else if let Some(text) = &seen.blame {
@@ -171,6 +172,13 @@ fn a_case_is_judged_by_what_its_causes_change() {
     assert_eq!(says(&["RAM", "CPU"], false, &[Effect::DoesNot]), Judgement::Unchanged);
     assert_eq!(says(&["CPU"], false, &[Effect::DoesNot]), Judgement::Wrong("CPU".into()));
     assert_eq!(says(&["IO LIMIT"], false, &[Effect::Disagree]), Judgement::Unjudged);
+    let doubtful = [Effect::Disagree];
+    assert_eq!(says(&["CPU SHARED"], false, &doubtful), Judgement::Unjudged);
+    assert_eq!(says(&["IO LIMIT"], false, &doubtful), Judgement::Wrong("IO LIMIT".into()));
+    let control = Case { causes: Vec::new(), ..case.clone() };
+    let of_control = |name| judge(&control, &seen(&[name], false), &doubtful);
+    assert_eq!(of_control("GUEST"), Judgement::Unchanged);
+    assert_eq!(of_control("CPU SHARED"), Judgement::Wrong("CPU SHARED".into()));
     assert_eq!(effect(&[[1.0, 1.2], [1.0, 1.1]]), Effect::Matters);
     assert_eq!(effect(&[[1.0, 0.5], [1.0, 0.9]]), Effect::Matters);
     assert_eq!(effect(&[[1.0, 1.09], [1.0, 0.95]]), Effect::DoesNot);
