@@ -94,8 +94,8 @@ impl DeviceTraffic {
     /// The bytes that neither the measurement requested nor the journal of a file system may have
     /// written with its flushes: those of other programs.
     pub fn others_bytes(&self, requested: u64, flushes: u64) -> u64 {
-        let all = self.read_bytes + self.written_bytes;
-        all.saturating_sub(requested).saturating_sub(flushes * JOURNAL_BYTES_MAX)
+        let unexplained = (self.read_bytes + self.written_bytes).saturating_sub(requested);
+        unexplained.saturating_sub(flushes * JOURNAL_BYTES_MAX)
     }
 }
 

@@ -51,13 +51,13 @@ pub fn noticeable_share(target: &TargetInfo, subject: &Subject<'_>) -> Option<f6
     if ["md", "dm-"].iter().any(|kind| name.starts_with(kind)) {
         return None;
     }
-    let (mut others, mut total) = (0, 0);
+    let (mut foreign, mut total) = (0, 0);
     for run in subject.runs() {
         let device = run.device.filter(|_| run.direct)?;
-        others += device.others_bytes(run.bytes[0] + run.bytes[1], run.flushes);
+        foreign += device.others_bytes(run.bytes[0] + run.bytes[1], run.flushes);
         total += device.read_bytes + device.written_bytes;
     }
-    let share = others as f64 / total.max(1) as f64;
+    let share = foreign as f64 / total.max(1) as f64;
     (total >= BYTES_MIN && share >= SHARE_MIN).then_some(share)
 }
 
