@@ -25,6 +25,11 @@ pub const FOR_TESTS: &[Need] = &[
     (&["sfdisk"], "fdisk"),          // another partitioning tool, in the guest
     (&["jq"], "jq"),                 // reads JSON of the guest
     (&["dmsetup"], "dmsetup"),       // held drives
+    (&["lvm"], "lvm2"),              // layers above drives, in the guest
+    (&["make-bcache"], "bcache-tools"), // the same
+    (&["mkfs.btrfs"], "btrfs-progs"), // the same
+    (&["nats-server"], "nats-server"), // the queue of a fleet
+    (&["initdb", "pg_ctlcluster"], "postgresql"), // its records
     (&["valgrind"], "valgrind"),     // instructions of the NVMe driver
     (&["strace"], "strace"),         // the order in which a journal is made durable
     (&["chromium", "chromium-browser", "google-chrome"], "chromium"), // opens the HTML report
