@@ -171,7 +171,6 @@ fn a_case_is_judged_by_what_its_causes_change() {
     assert_eq!(says(&["GUEST"], true, &[Effect::DoesNot]), Judgement::Unchanged);
     assert_eq!(says(&["RAM", "CPU"], false, &[Effect::DoesNot]), Judgement::Unchanged);
     assert_eq!(says(&["CPU"], false, &[Effect::DoesNot]), Judgement::Wrong("CPU".into()));
-    assert_eq!(says(&["IO LIMIT"], false, &[Effect::Disagree]), Judgement::Unjudged);
     let doubtful = [Effect::Disagree];
     assert_eq!(says(&["CPU SHARED"], false, &doubtful), Judgement::Unjudged);
     assert_eq!(says(&["IO LIMIT"], false, &doubtful), Judgement::Wrong("IO LIMIT".into()));
