@@ -62,8 +62,8 @@ impl KindStats {
     }
 }
 
-/// Most bytes that a file system's journal writes with a flush: 16 blocks of 4 KiB, of which two
-/// frame those of the metadata.
+/// Bytes that a file system's journal is taken to write with a flush at most: 16 blocks of 4 KiB.
+/// An assumption without a source; a journal of data as well writes more.
 const JOURNAL_BYTES_MAX: u64 = 64 << 10;
 
 /// Traffic of the whole device, including that of other users.

@@ -116,7 +116,7 @@ fn thread_slot(a: &mut Assembler, maps: &Maps, number: i16, key: i16, end: Label
     a.jump_if(If::Equal, R0, 0, end);
 }
 
-/// R0 = the slot of a pointer. Uses `Frame + key`.
+/// R0 = the slot of a pointer, or of a place. Uses `Frame + key`.
 fn pointer_slot(a: &mut Assembler, map: i32, pointer: Reg, key: i16, end: Label) {
     // The verifier permits no arithmetic on pointers.
     a.lower_half(R1, pointer);
@@ -200,7 +200,8 @@ fn only_this_drive(a: &mut Assembler, at: &Offsets, of: Followed, end: Label) {
     a.jump_if(If::NotEqual, R2, of.disk.1 as i32, end);
 }
 
-/// R0 = the slot of the place of the bio at R7, whose direction is in R8; `place` = that place.
+/// R0 = the slot of the place of the bio at R7, whose direction is in R8; `place` = that place. Uses
+/// `Frame - 4`.
 fn place_slot(a: &mut Assembler, maps: &Maps, at: &Offsets, place: Reg, end: Label) {
     a.load(Eight, place, R7, at.bio_sector);
     a.alu_number(Alu::ShiftLeft, place, SECTOR_SHIFT);
