@@ -73,7 +73,7 @@ pub async fn campaign(config: &HubConfig, file: &Path) -> Result<Campaign> {
     let putting = futures_util::stream::iter(waiting.map(Ok))
         .try_for_each_concurrent(IN_FLIGHT, async |job| hub.ask_pool(key, labels, &job).await);
     putting.await?;
-    println!("{} runs, {} of them measured before", campaign.count(), ended.len());
+    println!("{}, {} of them measured before", counted(campaign.count(), "run"), ended.len());
     Ok(campaign)
 }
 
@@ -92,18 +92,22 @@ pub async fn wait(config: &HubConfig, campaign: &Campaign) -> Result<String> {
             (measured(&central, campaign).await?, failed(&central, campaign).await?);
         if measured.len() != last {
             last = measured.len();
-            eprintln!("{last} of {total} runs measured, {} failed", failed.len());
+            let all = counted(total as u64, "run");
+            eprintln!("{last} of {all} measured, {} failed", failed.len());
         }
         if measured.union(&failed).count() == total {
             let tag = format!("campaign={}", campaign.name);
-            let records = central.hashes(Some(&tag)).await?.len();
-            ensure!(failed.is_empty(), "{} runs failed; try: ask jobs --end failed", failed.len());
-            return Ok(format!("{total} runs measured; the tag {tag} has {records} records\n"));
+            let records = counted(central.hashes(Some(&tag)).await?.len() as u64, "record");
+            let [all, missing] = [total, failed.len()].map(|runs| counted(runs as u64, "run"));
+            ensure!(failed.is_empty(), "{missing} failed; try: ask jobs --end failed");
+            return Ok(format!("{all} measured; the tag {tag} has {records}\n"));
         }
         let runs = hub.give_up(&labels).await?;
+        let were = if runs == 1 { "was" } else { "were" };
         ensure!(
             runs == 0,
-            "{runs} runs were begun {POOL_DELIVERIES} times without an end; look at the agents, then ask again"
+            "{} {were} begun {POOL_DELIVERIES} times without an end; look at the agents, then ask again",
+            counted(runs, "run")
         );
         tokio::time::sleep(LOOK_EVERY).await;
     }
@@ -240,6 +244,12 @@ pub async fn firmware(config: &HubConfig, metric: &str) -> Result<String> {
     Ok(table(["model", "firmware", "runs", "median"], rows))
 }
 
+/// A number of things: `1 run`, `2 runs`.
+fn counted(number: u64, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{s}")
+}
+
 /// A value with three digits.
 fn figure(value: f64) -> String {
     let places = if value == 0.0 { 0 } else { 2 - libm::floor(libm::log10(value.abs())) as i32 };
@@ -284,6 +294,11 @@ mod tests {
         let text = table(["x", "y"], rows.into_iter());
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with("x       y\n") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn one_thing_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "run")), ["0 runs", "1 run", "2 runs"]);
     }
 
     #[test]
