@@ -336,7 +336,19 @@ pub fn document(name: &str) -> Result<Document> {
 
 /// Parses a document; `file` is its name in errors.
 pub fn parse(file: &str, text: &str) -> Result<Document> {
-    toml::from_str(text).map_err(|e| LabError::usage(format!("{file}: {e}")))
+    let document: Document =
+        toml::from_str(text).map_err(|e| LabError::usage(format!("{file}: {e}")))?;
+    for Experiment { id, method, steps, .. } in &document.experiments {
+        let fault = match (method, steps.is_empty()) {
+            (None, true) => "has neither a method nor steps",
+            (Some(_), false) => "has both a method and steps",
+            _ => continue,
+        };
+        let text = format!("{file}: experiment '{}' {fault}", emit::plain(id));
+        return Err(LabError::usage(text)
+            .advise("give it either method = 'NAME' or steps = [{ name = ..., io = ... }]"));
+    }
+    Ok(document)
 }
 
 #[cfg(test)]
@@ -403,6 +415,24 @@ mod tests {
                     published::figure(path).unwrap_or_else(|e| panic!("{name}: {e}"));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn an_experiment_needs_either_a_method_or_steps() {
+        let parsed = |work: &str| {
+            let experiment = format!("[[experiment]]\nid = 'cold'\ndrive = 'sd-150x'\n{work}\n");
+            parse("a.toml", &format!("title = 'a'\nabout = 'a'\nfigure = []\n{experiment}"))
+        };
+        let steps = "steps = [{ idle = '30s' }]";
+        assert!(parsed("method = 'quick'").is_ok() && parsed(steps).is_ok());
+        let both = format!("method = 'quick'\n{steps}");
+        let faults =
+            [("", "has neither a method nor steps"), (&both, "has both a method and steps")];
+        for (work, fault) in faults {
+            let error = parsed(work).expect_err("no work, or two");
+            assert_eq!(error.to_string(), format!("a.toml: experiment 'cold' {fault}"));
+            assert!(error.advice().is_some_and(|advice| advice.contains("either method")));
         }
     }
 
