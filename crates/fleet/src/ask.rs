@@ -92,21 +92,22 @@ pub async fn wait(config: &HubConfig, campaign: &Campaign) -> Result<String> {
             (measured(&central, campaign).await?, failed(&central, campaign).await?);
         if measured.len() != last {
             last = measured.len();
-            let all = counted(total as u64, "run");
-            eprintln!("{last} of {all} measured, {} failed", failed.len());
+            let total_runs = counted(total as u64, "run");
+            eprintln!("{last} of {total_runs} measured, {} failed", failed.len());
         }
         if measured.union(&failed).count() == total {
             let tag = format!("campaign={}", campaign.name);
             let records = counted(central.hashes(Some(&tag)).await?.len() as u64, "record");
-            let [all, missing] = [total, failed.len()].map(|runs| counted(runs as u64, "run"));
-            ensure!(failed.is_empty(), "{missing} failed; try: ask jobs --end failed");
-            return Ok(format!("{all} measured; the tag {tag} has {records}\n"));
+            let [total_runs, failed_runs] =
+                [total, failed.len()].map(|runs| counted(runs as u64, "run"));
+            ensure!(failed.is_empty(), "{failed_runs} failed; try: ask jobs --end failed");
+            return Ok(format!("{total_runs} measured; the tag {tag} has {records}\n"));
         }
         let runs = hub.give_up(&labels).await?;
-        let were = if runs == 1 { "was" } else { "were" };
+        let verb = if runs == 1 { "was" } else { "were" };
         ensure!(
             runs == 0,
-            "{} {were} begun {POOL_DELIVERIES} times without an end; look at the agents, then ask again",
+            "{} {verb} begun {POOL_DELIVERIES} times without an end; look at the agents, then ask again",
             counted(runs, "run")
         );
         tokio::time::sleep(LOOK_EVERY).await;
