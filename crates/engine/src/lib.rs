@@ -82,3 +82,4 @@ pub use machine::{Machine, RigOptions};
 pub use permissions::Permissions;
 pub use rig::BackendKind;
 pub use simulator::Simulator;
+pub use time::processor_ns;

@@ -15,6 +15,11 @@ pub(crate) fn asleep_ns() -> u64 {
     boot_ns.saturating_sub(monotonic_ns())
 }
 
+/// Processor time of this process so far, nanoseconds.
+pub fn processor_ns() -> u64 {
+    reading_ns(ClockId::ProcessCPUTime)
+}
+
 fn reading_ns(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

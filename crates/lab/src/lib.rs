@@ -70,7 +70,7 @@ pub use self::kept::{answered, kept, listed, runs_json, started_ms};
 pub use self::public::public;
 pub use self::reproducible::reproducible;
 pub use self::request::{Instrument, Request, TargetRequest};
-pub use self::session::{Begun, PlannedRun};
+pub use self::session::{Begun, Care, PlannedRun};
 pub use self::spread::{prior as assumed_spread, prior_of_metric as assumed_spread_of};
 pub use self::watcher::{Recorded, Watcher};
 pub use self::work::Work;

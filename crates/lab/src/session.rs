@@ -40,6 +40,8 @@ pub struct PlannedRun<'a> {
     pub plan: Plan,
     pub(crate) info: TargetInfo,
     pub(crate) test: Test<'a>,
+    /// The work of the run, if it is a script.
+    pub(crate) work: Option<&'a Work<'a>>,
     /// The store of records; `None`: the user's own.
     pub(crate) store: Option<&'a Path>,
     /// Whether the work may fill the file system.
@@ -47,6 +49,25 @@ pub struct PlannedRun<'a> {
     /// The directory for borrowed blocks, if the run borrows any.
     pub(crate) journals: Option<PathBuf>,
     pub(crate) measure: Measure<'a>,
+}
+
+/// How carefully the time of a simulation is estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Care {
+    /// Beside a run that follows.
+    Brief,
+    /// In place of a run.
+    Thorough,
+}
+
+impl Care {
+    /// Processor time that the estimate may take however short the work, seconds.
+    fn seconds(self) -> f64 {
+        match self {
+            Care::Brief => 0.3,
+            Care::Thorough => 5.0,
+        }
+    }
 }
 
 /// Opens the target and runs the work. Everything measured before an error is in the outcome.
@@ -80,6 +101,7 @@ impl Request {
                 part_of: self.part_of.clone(),
                 labels: self.labels.clone(),
             },
+            work: Some(work),
             store: self.store.as_deref(),
             fills: work.info.scratch.fills,
             journals: borrows.then(|| real::journals(&self.target)).flatten(),
@@ -121,11 +143,12 @@ impl<'a> PlannedRun<'a> {
         self.info.target.drive.as_ref().map(|drive| &drive.health)
     }
 
-    /// Estimated wall-clock seconds for simulating a virtual drive on this machine, from samples;
+    /// Estimated processor time for simulating a virtual drive here, seconds, from a rehearsal of the work;
     /// `None` for other targets, or if the time is too short to matter.
-    pub fn seconds_here(&self) -> Option<f64> {
+    pub fn seconds_here(&self, care: Care) -> Option<f64> {
         let spec = virtual_drive::described(self.spec(), self.test.seed?)?.ok()?;
-        simulation::seconds(&spec, self.spec(), &self.plan)
+        let cost = simulation::cost(&spec, self.spec(), &self.plan, self.work?, care.seconds())?;
+        Some(cost.seconds)
     }
 
     /// The target as found by the plan.

@@ -1,116 +1,161 @@
-//! Estimates how long the simulation of a plan takes on this machine.
+//! Estimates the processor time that the simulation of some work takes here, by rehearsing it.
 //!
-//! The cost of a simulation depends on its operations, which the plan alone does not give. A short
-//! period of each kind of workload is simulated on a fresh drive, and its cost per simulated second
-//! is applied to the steps. The samples must be long enough, because starting the threads of a
-//! workload takes longer than a hundred of its operations. A used drive answers more slowly and
-//! costs less per second, so long tests on full drives end earlier than estimated.
+//! A rehearsal is the work itself on the same virtual drive, with every long workload cut to samples
+//! ([`Rehearsal`]). The drive is therefore in the states that the work leaves it in, loops end about
+//! when they would, and every operation costs what it costs here. Work that cannot be rehearsed to its
+//! end is taken to cost as much for every planned second as the part that could.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+mod rehearsal;
 
-use engine::Simulator;
+use engine::processor_ns;
 use model::DriveSpec;
 use record::Plan;
-use rig::{Event, Rig};
-use workload::{Stop, Workload};
+use rig::Rig as _;
+use script::Session;
+
+use crate::virtual_drive;
+use crate::work::Work;
+use rehearsal::Rehearsal;
 
 /// Plans shorter than this are not worth an estimate, simulated seconds.
 const WORTH_SECONDS: f64 = 120.0;
 
-/// Operations, bytes and simulated nanoseconds of a workload's first sample; the first limit
-/// reached ends it.
-const SAMPLE: (u64, u64, u64) = (2000, 64 << 20, 10_000_000_000);
-
-/// Growth factor of the samples until one takes long enough.
-const GROWTH: u64 = 4;
-
-/// Minimum time of a sample; shorter ones measure the threads rather than the operations.
-const SAMPLE_TIME: Duration = Duration::from_millis(20);
-
-/// Maximum number of samples per workload.
-const SAMPLES_MAX: u32 = 6;
-
-/// Maximum number of kinds of workloads sampled, from the start of the plan.
-const KINDS_MAX: usize = 16;
-
-/// Wall-clock seconds for simulating the plan; `None` for a short one, or if none of its workloads
-/// can be sampled.
-pub(crate) fn seconds(spec: &DriveSpec, spec_text: &str, plan: &Plan) -> Option<f64> {
-    if plan.seconds < WORTH_SECONDS {
-        return None;
-    }
-    let workloads: Vec<Workload> = plan.known_workloads().collect();
-    let observer = Box::new(|_: &Event| {});
-    let mut simulator =
-        Simulator::new(spec.clone(), spec_text, Arc::new(AtomicBool::new(false)), observer);
-    let mut costs: HashMap<String, f64> = HashMap::new();
-    for workload in &workloads {
-        let kind = kind(workload);
-        if costs.len() < KINDS_MAX && !costs.contains_key(&kind) {
-            costs.extend(cost(&mut simulator, workload).map(|cost| (kind, cost)));
-        }
-    }
-    let mean = costs.values().sum::<f64>() / costs.len() as f64;
-    let seconds = plan.steps.iter().map(|step| {
-        let workload = workloads.iter().find(|workload| workload.name == step.name);
-        let cost = match workload {
-            Some(workload) => costs.get(&kind(workload)).copied().unwrap_or(mean),
-            // A budget, or a rest, during which nothing is simulated.
-            None if step.write_bytes_max > 0 => mean,
-            None => 0.0,
-        };
-        step.seconds * cost
-    });
-    let seconds: f64 = seconds.sum();
-    (seconds.is_finite() && seconds > 0.0).then_some(seconds)
+/// What a simulation takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SimulationCost {
+    /// Processor time, seconds.
+    pub seconds: f64,
+    /// Operations of its workloads.
+    pub ops: f64,
 }
 
-/// The kind of a workload. Workloads of one kind have the same cost.
-fn kind(w: &Workload) -> String {
-    format!("{:?} {:?} {:?} {} {}", w.pattern, w.mix, w.blocks, w.depth, w.jobs)
+/// What the simulation of this work takes; `None` for short work, or if it cannot be rehearsed. The
+/// rehearsal may take so much processor time, or a share of that of longer work.
+pub(crate) fn cost(
+    spec: &DriveSpec,
+    spec_text: &str,
+    plan: &Plan,
+    work: &Work<'_>,
+    allowed_seconds: f64,
+) -> Option<SimulationCost> {
+    let is_worth = plan.seconds >= WORTH_SECONDS;
+    is_worth.then(|| rehearse(spec, spec_text, plan.seconds, work, allowed_seconds))?
 }
 
-/// Wall-clock seconds per simulated second.
-fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
-    let mut cost = None;
-    for power in 0..SAMPLES_MAX {
-        let [ops, bytes, time] = <[u64; 3]>::from(SAMPLE).map(|n| Some(n * GROWTH.pow(power)));
-        let stop = Stop { ops, bytes, time_ns: time, coverage: None };
-        let (start_ns, start) = (simulator.elapsed_ns(), Instant::now());
-        simulator.measure(&Workload { stop, ..workload.clone() }).ok()?;
-        let (simulated, elapsed) =
-            (simulator.elapsed_ns().saturating_sub(start_ns), start.elapsed());
-        cost = (simulated > 0).then(|| elapsed.as_secs_f64() / (simulated as f64 * 1e-9));
-        // The first sample includes building the drive's tables.
-        if power > 0 && elapsed >= SAMPLE_TIME {
-            break;
-        }
-    }
-    cost
+/// Rehearses work that is planned to take so many simulated seconds.
+fn rehearse(
+    spec: &DriveSpec,
+    spec_text: &str,
+    planned_seconds: f64,
+    work: &Work<'_>,
+    allowed_seconds: f64,
+) -> Option<SimulationCost> {
+    let begin_ns = processor_ns();
+    let mut rehearsal = Rehearsal::new(spec.clone(), spec_text, allowed_seconds);
+    rehearsal.begin(virtual_drive::initial_state(spec_text)).ok()?;
+    let began_ns = rehearsal.elapsed_ns();
+    let ended = work.run(&mut Session::new(&mut rehearsal));
+    let around_ns = (processor_ns() - begin_ns).saturating_sub(rehearsal.spent_ns());
+    let rehearsed_seconds = rehearsal.elapsed_ns().saturating_sub(began_ns) as f64 / 1e9;
+    let factor = if ended.is_ok() { 1.0 } else { (planned_seconds / rehearsed_seconds).max(1.0) };
+    let seconds = factor * (around_ns as f64 / 1e9 + rehearsal.seconds());
+    seconds.is_finite().then(|| SimulationCost { seconds, ops: factor * rehearsal.ops() })
 }
 
 #[cfg(test)]
 mod tests {
-    use script::{Options, Session};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use engine::Simulator;
+    use record::State;
+    use rig::{
+        Blocks, Erase, Event, Job, Performance, Preparation, Prepared, Result, Rig, Stage,
+        TargetInfo,
+    };
+    use script::Options;
 
     use super::*;
 
-    fn estimate(method: &str) -> Option<f64> {
-        let text = "sim:samsung-980-pro-1t";
-        let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
-        let info = Simulator::info(&spec, text);
-        let method = methods::find(method).expect("a method");
-        let plan = Session::plan(&info, |session| session.run(method, &Options::default()));
-        seconds(&spec, text, &plan.expect("a virtual drive may be overwritten"))
+    /// A virtual drive that counts the operations of workloads.
+    struct Counting {
+        simulator: Simulator,
+        ops: u64,
+    }
+
+    impl Rig for Counting {
+        fn target(&self) -> &TargetInfo {
+            self.simulator.target()
+        }
+
+        fn perform(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
+            let performance = self.simulator.perform(jobs, stage)?;
+            let kinds = performance.whole.kinds.iter().flatten();
+            self.ops += kinds.map(|kind| kind.ops).sum::<u64>();
+            Ok(performance)
+        }
+
+        fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
+            self.simulator.prepare(preparation)
+        }
+
+        fn idle(&mut self, time: Duration) -> Result<()> {
+            self.simulator.idle(time)
+        }
+
+        fn blocks(&mut self) -> Result<&mut dyn Blocks> {
+            self.simulator.blocks()
+        }
+
+        fn note(&mut self, event: Event) {
+            self.simulator.note(event);
+        }
+
+        fn elapsed_ns(&mut self) -> u64 {
+            self.simulator.elapsed_ns()
+        }
+    }
+
+    /// Operations rehearsed and simulated.
+    fn operations(target: &str, work: &Work<'_>) -> [f64; 2] {
+        let spec = virtual_drive::described(target, 1).expect("virtual").expect("a preset");
+        let rehearsed = rehearse(&spec, target, 0.0, work, f64::INFINITY).expect("rehearsed");
+        assert!(rehearsed.seconds > 0.0 && rehearsed.seconds.is_finite(), "{rehearsed:?}");
+        let (interrupt, observer) = (Arc::new(AtomicBool::new(false)), |_: &Event| {});
+        let simulator = Simulator::new(spec, target, interrupt, Box::new(observer));
+        let mut rig = Counting { simulator, ops: 0 };
+        work.run(&mut Session::new(&mut rig)).expect("it runs");
+        [rehearsed.ops, rig.ops as f64]
     }
 
     #[test]
-    fn a_long_simulation_is_estimated_and_a_short_one_is_not() {
-        let sustain = estimate("sustain").expect("half an hour is worth an estimate");
-        assert!(sustain > 0.0 && sustain.is_finite(), "{sustain}");
-        assert_eq!(estimate("quick"), None);
+    fn a_rehearsal_foresees_the_operations() {
+        let options = Options::default();
+        let method = |name: &str| Work::method(name, &options).expect("a method");
+        let used = Work::prepare(State::Used, Erase::Discard, &options);
+        for (target, work) in [
+            ("sim:samsung-970-evo-plus-250?capacity=2GiB", &method("states")),
+            ("sim:samsung-970-evo-plus-250?capacity=1GiB", &method("snia-wsat")),
+            ("sim:crucial-mx500-1t?capacity=1GiB", &method("sustain")),
+            ("sim:crucial-mx500-1t?capacity=1GiB", &used),
+            ("sim:sd-150x?capacity=1GiB", &method("states")),
+            ("sim:sd-150x?capacity=64MiB", &method("snia-iops")),
+        ] {
+            let [rehearsed, simulated] = operations(target, work);
+            let factor = rehearsed / simulated;
+            assert!((1.0 / 1.5..1.5).contains(&factor), "{target}, {}: {factor}", work.info.name);
+        }
+    }
+
+    #[test]
+    fn short_work_is_not_worth_an_estimate() {
+        let target = "sim:samsung-980-pro-1t";
+        let spec = virtual_drive::described(target, 1).expect("virtual").expect("a preset");
+        let options = Options::default();
+        let work = Work::method("quick", &options).expect("a method");
+        let info = Simulator::info(&spec, target);
+        let plan = Session::plan(&info, |session| work.run(session)).expect("a plan");
+        assert_eq!(cost(&spec, target, &plan, &work, 0.0), None);
     }
 }

@@ -65,6 +65,7 @@ impl<'p> Request<'p> {
                 part_of: None,
                 labels: self.labels.clone(),
             },
+            work: None,
             store: self.store.as_deref(),
             fills: false,
             journals: None,

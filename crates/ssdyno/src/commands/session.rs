@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lab::{PlannedRun, Recorded, Request, Work};
+use lab::{Care, PlannedRun, Recorded, Request, Work};
 use workload::units;
 
 use super::recover;
@@ -28,7 +28,7 @@ pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Res
     if output.is_json() {
         return present::print(&present::json(&planned.plan)?);
     }
-    let announcement = announcement(request, &planned);
+    let announcement = announcement(request, &planned, Care::Thorough);
     if output.quiet {
         return present::print(&format!("{announcement}\n"));
     }
@@ -46,9 +46,9 @@ pub fn record(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result
     let planned = request.plan(work)?;
     output.html.as_deref().map_or(Ok(()), present::check_page)?;
     let live = Live::new(&planned.plan, planned.spec(), planned.method(), output);
-    let announcement = announcement(request, &planned);
+    let announcement = (!output.quiet).then(|| announcement(request, &planned, Care::Brief));
     carry_out(planned, live, |number| {
-        if !output.quiet {
+        if let Some(announcement) = announcement {
             recover::mention(request.target.journal.as_deref());
             screen::say(&format!("run {number}   {announcement}"));
         }
@@ -77,10 +77,10 @@ pub fn carry_out(
 
 /// The text shown before a run starts: its cost, data lost, space left on a file system that it
 /// fills, blocks borrowed.
-fn announcement(request: &Request, planned: &PlannedRun<'_>) -> String {
+fn announcement(request: &Request, planned: &PlannedRun<'_>, care: Care) -> String {
     let (spec, plan) = (&request.target.spec, &planned.plan);
-    let mut text =
-        present::announce(planned.name(), spec, plan, planned.health(), planned.seconds_here());
+    let (health, seconds) = (planned.health(), planned.seconds_here(care));
+    let mut text = present::announce(planned.name(), spec, plan, health, seconds);
     if let Some((free, mount)) = planned.fills() {
         let free = units::decimal(free);
         text +=
