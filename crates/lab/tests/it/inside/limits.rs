@@ -1,7 +1,9 @@
 //! RATE LIMIT on virtual volumes with drawn limits: operations or bytes per second, or both, with
 //! bursts. `SSDYNO_LIMITS_SEED` and `SSDYNO_LIMITS_COUNT` draw others and more.
 
-use record::Verdict;
+use std::time::Duration;
+
+use record::{Unit, Verdict};
 use script::Options;
 
 use super::{preset, run_with};
@@ -30,13 +32,40 @@ struct Limit {
     burst: f64,
 }
 
-/// The drive of a volume and its limits.
+/// The drive of a volume, its limits, and the seconds for its test.
 #[derive(Clone, Copy, Debug)]
 struct Volume {
     drive: &'static str,
     ops: Option<Limit>,
     bytes: Option<Limit>,
+    seconds: u64,
 }
+
+/// How much farther off the second limit must be where the first is to show: blocks between meet
+/// now one, now the other.
+const APART: f64 = 1.2;
+
+impl Volume {
+    /// The limit of operations, if the smallest blocks meet it before that of bytes.
+    fn ops_to_name(&self) -> Option<Limit> {
+        let is_first = |ops: &Limit| {
+            self.bytes.is_none_or(|bytes| bytes.per_s >= APART * SMALL_BYTES * ops.per_s)
+        };
+        self.ops.filter(is_first)
+    }
+
+    /// The limit of bytes, if the largest blocks meet it before that of operations.
+    fn bytes_to_name(&self) -> Option<Limit> {
+        let is_first = |bytes: &Limit| {
+            self.ops.is_none_or(|ops| LARGE_BYTES * ops.per_s >= APART * bytes.per_s)
+        };
+        self.bytes.filter(is_first)
+    }
+}
+
+/// The smallest and the largest blocks of the method.
+const SMALL_BYTES: f64 = 4096.0;
+const LARGE_BYTES: f64 = 1048576.0;
 
 /// Drives faster than any drawn limit.
 const DRIVES: [&str; 3] = ["samsung-980-pro-1t", "samsung-970-evo-plus-250", "crucial-bx100-120"];
@@ -50,15 +79,13 @@ fn drawn(seed: u64) -> Volume {
         let per_s = draw.between(low, high);
         Limit { per_s, burst: per_s * draw.between(0.05, 4.0) }
     };
-    let ops = (kind < 0.6).then(|| limit(200.0, 20_000.0));
-    // Twice the smallest blocks reach the limit of operations first.
-    let low = ops.map_or(0.0, |ops: Limit| 8192.0 * ops.per_s).max(20e6);
-    let bytes = (kind > 0.4).then(|| limit(low, 300e6));
-    Volume { drive, ops, bytes }
+    let ops = (kind < 0.6).then(|| limit(100.0, 20_000.0));
+    let bytes = (kind > 0.4).then(|| limit(4e6, 300e6));
+    Volume { drive, ops, bytes, seconds: draw.between(20.0, 60.0) as u64 }
 }
 
 /// The limit and burst of a verdict that counts in this unit, and whether the burst may be larger.
-fn said(verdicts: &[Verdict], unit: record::Unit) -> Option<(Limit, bool)> {
+fn said(verdicts: &[Verdict], unit: Unit) -> Option<(Limit, bool)> {
     let mut said = verdicts.iter().filter(|verdict| verdict.kind.name() == "RATE LIMIT");
     let verdict = said.find(|verdict| verdict.evidence[0].unit == unit)?;
     let [limit, burst] = [0, 1].map(|nth| &verdict.evidence[nth]);
@@ -95,19 +122,20 @@ fn limits_of_providers_are_named_with_their_rate_and_burst() {
         ];
         let overrides = overrides.each_ref().map(|(name, value)| (*name, value.as_str()));
         let spec = preset(volume.drive, &overrides);
-        let options = Options { seed, ..Options::default() };
+        let time = Some(Duration::from_secs(volume.seconds));
+        let options = Options { seed, time, ..Options::default() };
         let out = run_with(methods::find("quick").expect("a method"), &spec, &options);
-        let ops =
-            volume.ops.and_then(|limit| error(limit, said(&out.verdicts, record::Unit::Iops)));
-        let unit = record::Unit::BytesPerSecond;
-        let bytes = volume.bytes.and_then(|limit| error(limit, said(&out.verdicts, unit)));
+        let error_in = |unit, limit: Option<Limit>| error(limit?, said(&out.verdicts, unit));
+        let ops = error_in(Unit::Iops, volume.ops_to_name());
+        let bytes = error_in(Unit::BytesPerSecond, volume.bytes_to_name());
         for error in ops.into_iter().chain(bytes) {
             let query: Vec<String> =
                 overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
             wrong.push(format!(
-                "{error}\n  'sim:{}?{}' --seed {seed}",
+                "{error}\n  'sim:{}?{}' --seed {seed} --time {}s",
                 volume.drive,
-                query.join("&")
+                query.join("&"),
+                volume.seconds
             ));
         }
     }
