@@ -10,8 +10,8 @@
 use record::{MetricKey, Unit};
 use rig::Stage;
 use rules::changes::{
-    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGE_DEPTH, LARGER, NEAR_BYTES,
-    SLOW_BURSTS, UNITS, limit_test_name, other_size, other_size_name,
+    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, LimitTest, NEAR_BYTES,
+    SLOW_BURSTS, UNITS, limit_test_name, other_size_name,
 };
 use workload::OpKind::{Read, Write};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
@@ -37,8 +37,10 @@ const REST_SHARE: f64 = 0.4;
 /// Index of the seed of the tests for limits.
 const LIMIT_SEED: u32 = 31;
 
-/// Runs of a test for a limit, each after a rest, and the intervals of one.
+/// Runs of a test for a limit, each after a longer rest; parts of equal time of them, of their rests
+/// and of what follows; and the intervals of a run.
 const LIMIT_RUNS: u32 = 2;
+const LIMIT_PARTS: u32 = (1 + 1) + (2 + 1) + 1;
 const LIMIT_INTERVALS: u64 = 40;
 
 /// Share of the time for the other tests. The remainder is for the I/O after each rest.
@@ -126,37 +128,37 @@ impl Change {
     }
 }
 
-/// Reads from a rest on, twice, where rates look like those of a limit: what a bucket lets pass comes
-/// back with a rest. Blocks of another size follow, which tell what the limit counts. Rests and reads
-/// take an equal time, all together `seconds`.
+/// Reads from a rest on, then from a rest twice as long, where rates look like those of a limit: what
+/// a bucket lets pass comes back with a rest. Blocks of another size follow, which tell what the limit
+/// counts. All of it takes `seconds`.
 pub(crate) fn limits(
     session: &mut Session<'_>,
     test_region: &TestRegion,
     seconds: f64,
 ) -> Result<()> {
-    let sizes = [test_region.small, test_region.large];
-    let part_seconds = seconds / (sizes.len() as u32 * (2 * LIMIT_RUNS + 1)) as f64;
     session.budget("limits", Budget { seconds, ..Budget::default() }, |session| {
-        let looks_limited = rules::limits_to_test(session.target(), session.seen());
-        let sizes =
-            sizes.into_iter().filter(|size| session.plans() || looks_limited.contains(size));
-        let sizes: Vec<u32> = sizes.collect();
-        for size in sizes {
-            let is_small = size == test_region.small;
-            let test = limit_test(test_region, is_small, part_seconds);
+        let tests = if session.plans() {
+            let small = LimitTest { block: test_region.small, random: true };
+            vec![small, LimitTest { block: test_region.large, random: false }]
+        } else {
+            rules::limits_to_test(session.target(), session.seen())
+        };
+        let part_seconds = seconds / (tests.len() as u32 * LIMIT_PARTS) as f64;
+        for test in tests {
+            let w = limit_workload(test_region, test, part_seconds);
             session.rounds(LIMIT_RUNS, None, |session, round| {
-                session.rest("rest", part_seconds)?;
+                session.rest("rest", f64::from(round + 1) * part_seconds)?;
                 let interval_ns = Some((part_seconds * 1e9) as u64 / LIMIT_INTERVALS);
                 let stage = Stage { interval_ns, ..Stage::default() };
-                session.probe_in(&TestRegion::replicate(&test, round), round, stage)?;
+                session.probe_in(&TestRegion::replicate(&w, round), round, stage)?;
                 Ok(Round::Again)
             })?;
-            let block = other_size(size, is_small);
+            let block = test.other_size();
             let other = Workload {
-                name: other_size_name(size, block),
+                name: other_size_name(test.block, block),
                 blocks: workload::BlockSizes::Fixed(block),
-                seed: test.seed + 1,
-                ..test
+                seed: w.seed + 1,
+                ..w
             };
             session.probe(&other, 0)?;
         }
@@ -166,17 +168,13 @@ pub(crate) fn limits(
     Ok(())
 }
 
-/// The deep reads of a block size: small blocks at random, large ones in order.
-fn limit_test(test_region: &TestRegion, is_small: bool, seconds: f64) -> Workload {
-    let (pattern, block, depth) = if is_small {
-        (Pattern::UniformOnce, test_region.small, DEPTH)
-    } else {
-        (Pattern::Sequential, test_region.large, LARGE_DEPTH)
-    };
-    let region = test_region.region();
-    let mut w = Workload::new(limit_test_name(block), pattern, Mix::READ, block, region);
+/// The reads of a test for a limit.
+fn limit_workload(test_region: &TestRegion, test: LimitTest, seconds: f64) -> Workload {
+    let pattern = if test.random { Pattern::UniformOnce } else { Pattern::Sequential };
+    let (name, region) = (limit_test_name(test.block), test_region.region());
+    let mut w = Workload::new(name, pattern, Mix::READ, test.block, region);
     (w.depth, w.stop, w.seed) =
-        (depth, Stop::after_seconds(seconds), test_region.seed_of(SEED + LIMIT_SEED));
+        (test.depth(), Stop::after_seconds(seconds), test_region.seed_of(SEED + LIMIT_SEED));
     w
 }
 

@@ -75,16 +75,30 @@ pub const AFTER_REST: &str = "check-read-after-rest";
 /// Flushes with nothing to flush, each after a read.
 pub const EMPTY_FLUSH: &str = "cause-flush-nothing";
 
-/// Name of the test for a limit with blocks of this size, which begins after a rest as long as
-/// itself.
+/// Name of the test for a limit with blocks of this size, which begins after a rest.
 pub fn limit_test_name(block: u32) -> String {
     format!("cause-read-limit-{}", record::size_word(u64::from(block)))
 }
 
-/// The blocks that follow a test for a limit with blocks of this size: small ones are doubled, large
-/// ones halved, so that the rate stays near.
-pub fn other_size(block: u32, is_small: bool) -> u32 {
-    if is_small { 2 * block } else { block / 2 }
+/// A test for a limit: deep reads from a rest on, in one block size, at random or in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitTest {
+    /// Bytes a block.
+    pub block: u32,
+    pub random: bool,
+}
+
+impl LimitTest {
+    /// Operations in flight.
+    pub fn depth(self) -> u32 {
+        if self.random { DEPTH } else { LARGE_DEPTH }
+    }
+
+    /// The blocks that follow, bytes: random ones are doubled, large ones in order halved, which the
+    /// kernel would divide, so that the rate stays near.
+    pub fn other_size(self) -> u32 {
+        if self.random { 2 * self.block } else { self.block / 2 }
+    }
 }
 
 /// Name of what follows a test for a limit with blocks of this size at once, with blocks of another.

@@ -5,7 +5,7 @@ use rig::{Bus, TargetInfo};
 use workload::OpKind::{Read, Write};
 
 use super::{short, table};
-use crate::changes::{DEPTH, limit_test_name, other_size_name};
+use crate::changes::{DEPTH, LimitTest, limit_test_name, other_size_name};
 use crate::rate_limit::{RULE, limits_to_test, rate_limit};
 use crate::rule::Facts;
 use crate::testing::{digest, in_order, named, random, target, with_link};
@@ -49,7 +49,10 @@ fn runs_agree_within_5_percent_and_blocks_of_another_size_tell_what_is_counted()
         (vec![test(4.096, 1.0), other_size(8.7)], "nothing"),
         // As many bytes: a limit of bytes, which the cells have as well.
         (vec![test(4.096, 1.0), other_size(4.096)], both),
-        (vec![test(4.096, 1.0), other_size(6.0)], "nothing"),
+        // More bytes, and fewer operations: those are limited, and other blocks by another limit.
+        (vec![test(4.096, 1.0), other_size(6.0)], both),
+        // Fewer of both: another limit, and nothing tells which this one is.
+        (vec![test(4.096, 1.0), other_size(3.8)], "nothing"),
         (vec![test(4.096, 1.0)], "nothing"),
         // A limit that no figure has.
         (vec![test(5.0, 1.0), other_size(10.0)], "nothing"),
@@ -78,13 +81,25 @@ fn a_processor_shared_in_another_workload_says_nothing_against_a_limit() {
 }
 
 #[test]
-fn a_burst_of_what_the_rest_regains_is_a_part() {
-    let burst = |megabytes| {
-        let rulings = judge(&[test(4.096, megabytes), other_size(8.192)]);
-        rulings[0].verdict.evidence[1].name.clone()
+fn a_burst_that_grows_with_the_rest_is_a_part() {
+    let burst = |megabytes: &[f64]| {
+        let tests = megabytes.iter().map(|burst| test(4.096, *burst));
+        let rulings = judge(&Vec::from_iter(tests.chain([other_size(8.192)])));
+        let evidence = &rulings[0].verdict.evidence[1];
+        (evidence.name.clone(), (evidence.value / 25.0).round())
     };
-    assert_eq!(burst(3.2), "burst after a rest");
-    assert_eq!(burst(3.3), "at least burst after a rest");
+    let rows: [(&[f64], (&str, f64)); 5] = [
+        (&[1.024, 1.12], ("burst after a rest", 11.0)),
+        (&[1.024, 1.13], ("at least burst after a rest", 11.0)),
+        (&[1.024, 2.048], ("at least burst after a rest", 20.0)),
+        // Three operations of few are chance.
+        (&[0.0205, 0.032], ("burst after a rest", 0.0)),
+        // Nobody knows how long the volume rested before a single run.
+        (&[1.024], ("at least burst after a rest", 10.0)),
+    ];
+    for (megabytes, (name, value)) in rows {
+        assert_eq!(burst(megabytes), (name.to_string(), value), "{megabytes:?}");
+    }
 }
 
 #[test]
@@ -111,16 +126,18 @@ fn reads_that_neither_queue_nor_blocks_change_are_tested_but_not_on_cards() {
     for (case, expected) in rows {
         assert_eq!(said(case), expected, "{case:?}");
     }
-    let large = |random_rate: f64, link: f64| {
+    let large = |random_rate: f64, blocks: u32, link: f64| {
         let seen = [
             random(Read, 1, 1, 1000.0),
             in_order(Read, 1, 100e6),
-            random(Read, 16, DEPTH, random_rate / 65536.0),
+            random(Read, blocks, DEPTH, random_rate / f64::from(4096 * blocks)),
         ];
         limits_to_test(&with_link(link), &seen)
     };
-    assert_eq!(large(100e6, 1e9), [1 << 20]);
-    assert_eq!([large(80e6, 1e9), large(100e6, 110e6)], [[0u32; 0]; 2]);
+    let in_order = LimitTest { block: 1 << 20, random: false };
+    assert_eq!(large(100e6, 16, 1e9), [in_order]);
+    assert_eq!(large(100e6, 4, 1e9), [LimitTest { block: 64 << 10, random: true }]);
+    assert_eq!([large(80e6, 16, 1e9), large(100e6, 16, 110e6)], [[]; 2]);
 }
 
 pub fn examples() -> Vec<Ruling> {
