@@ -9,12 +9,13 @@
 
 use record::{MetricKey, Unit};
 use rig::Stage;
+use rules::LimitTest;
 use rules::changes::{
-    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, LimitTest, NEAR_BYTES,
-    SLOW_BURSTS, UNITS, limit_test_name, other_size_name,
+    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, NEAR_BYTES, SLOW_BURSTS,
+    UNITS, limit_test_name, other_size_name,
 };
 use workload::OpKind::{Read, Write};
-use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
+use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use script::{Budget, Result, Round, Session, TestRegion, has_slow_link};
 
@@ -37,10 +38,14 @@ const REST_SHARE: f64 = 0.4;
 /// Index of the seed of the tests for limits.
 const LIMIT_SEED: u32 = 31;
 
-/// Runs of a test for a limit, each after a longer rest; parts of equal time of them, of their rests
-/// and of what follows; and the intervals of a run.
+/// Runs of a test for a limit, each after a longer rest.
 const LIMIT_RUNS: u32 = 2;
-const LIMIT_PARTS: u32 = (1 + 1) + (2 + 1) + 1;
+
+/// Parts of the time of a test for a limit: rests of one and two, runs of one, what follows, and a half
+/// for what is in flight at their ends.
+const LIMIT_PARTS: f64 = 6.5;
+
+/// Intervals of a run of such a test.
 const LIMIT_INTERVALS: u64 = 40;
 
 /// Share of the time for the other tests. The remainder is for the I/O after each rest.
@@ -136,31 +141,24 @@ pub(crate) fn limits(
     test_region: &TestRegion,
     seconds: f64,
 ) -> Result<()> {
+    let planned = [
+        LimitTest::random(test_region.small, f64::INFINITY),
+        LimitTest::in_order(test_region.large, f64::INFINITY),
+    ];
     session.budget("limits", Budget { seconds, ..Budget::default() }, |session| {
-        let tests = if session.plans() {
-            let small = LimitTest { block: test_region.small, random: true };
-            vec![small, LimitTest { block: test_region.large, random: false }]
-        } else {
-            rules::limits_to_test(session.target(), session.seen())
-        };
-        let part_seconds = seconds / (tests.len() as u32 * LIMIT_PARTS) as f64;
-        for test in tests {
-            let w = limit_workload(test_region, test, part_seconds);
-            session.rounds(LIMIT_RUNS, None, |session, round| {
-                session.rest("rest", f64::from(round + 1) * part_seconds)?;
-                let interval_ns = Some((part_seconds * 1e9) as u64 / LIMIT_INTERVALS);
-                let stage = Stage { interval_ns, ..Stage::default() };
-                session.probe_in(&TestRegion::replicate(&w, round), round, stage)?;
-                Ok(Round::Again)
-            })?;
-            let block = test.other_size();
-            let other = Workload {
-                name: other_size_name(test.block, block),
-                blocks: workload::BlockSizes::Fixed(block),
-                seed: w.seed + 1,
-                ..w
+        let mut tests = planned.len();
+        for planned in planned {
+            let test = if session.plans() {
+                Some(planned)
+            } else {
+                rules::next_limit_test(session.target(), session.seen())
             };
-            session.probe(&other, 0)?;
+            let Some(test) = test else { break };
+            // Nothing follows a test of larger blocks.
+            if test.block > test_region.small && planned.block == test_region.small {
+                tests = 1;
+            }
+            limit(session, test_region, &test, seconds / (tests as f64 * LIMIT_PARTS))?;
         }
         Ok(())
     })?;
@@ -168,13 +166,40 @@ pub(crate) fn limits(
     Ok(())
 }
 
+/// Runs a test for a limit, whose rests and runs last `seconds` each, or a multiple.
+fn limit(
+    session: &mut Session<'_>,
+    test_region: &TestRegion,
+    test: &LimitTest,
+    seconds: f64,
+) -> Result<()> {
+    let w = limit_workload(test_region, test, seconds);
+    session.rounds(LIMIT_RUNS, None, |session, round| {
+        session.rest("rest", f64::from(round + 1) * seconds)?;
+        let interval_ns = Some((seconds * 1e9) as u64 / LIMIT_INTERVALS);
+        let stage = Stage { interval_ns, ..Stage::default() };
+        session.probe_in(&TestRegion::replicate(&w, round), round, stage)?;
+        Ok(Round::Again)
+    })?;
+    let Some(block) = test.other else { return Ok(()) };
+    let other = Workload {
+        name: other_size_name(test.block, block),
+        blocks: BlockSizes::Fixed(block),
+        seed: w.seed + 1,
+        ..w
+    };
+    session.probe(&other, 0)?;
+    Ok(())
+}
+
 /// The reads of a test for a limit.
-fn limit_workload(test_region: &TestRegion, test: LimitTest, seconds: f64) -> Workload {
+fn limit_workload(test_region: &TestRegion, test: &LimitTest, seconds: f64) -> Workload {
     let pattern = if test.random { Pattern::UniformOnce } else { Pattern::Sequential };
     let (name, region) = (limit_test_name(test.block), test_region.region());
     let mut w = Workload::new(name, pattern, Mix::READ, test.block, region);
-    (w.depth, w.stop, w.seed) =
-        (test.depth(), Stop::after_seconds(seconds), test_region.seed_of(SEED + LIMIT_SEED));
+    w.depth = test.depth(seconds);
+    w.stop = Stop::after_seconds(seconds);
+    w.seed = test_region.seed_of(SEED + LIMIT_SEED);
     w
 }
 

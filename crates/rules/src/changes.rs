@@ -80,27 +80,6 @@ pub fn limit_test_name(block: u32) -> String {
     format!("cause-read-limit-{}", record::size_word(u64::from(block)))
 }
 
-/// A test for a limit: deep reads from a rest on, in one block size, at random or in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitTest {
-    /// Bytes a block.
-    pub block: u32,
-    pub random: bool,
-}
-
-impl LimitTest {
-    /// Operations in flight.
-    pub fn depth(self) -> u32 {
-        if self.random { DEPTH } else { LARGE_DEPTH }
-    }
-
-    /// The blocks that follow, bytes: random ones are doubled, large ones in order halved, which the
-    /// kernel would divide, so that the rate stays near.
-    pub fn other_size(self) -> u32 {
-        if self.random { 2 * self.block } else { self.block / 2 }
-    }
-}
-
 /// Name of what follows a test for a limit with blocks of this size at once, with blocks of another.
 pub fn other_size_name(tested: u32, block: u32) -> String {
     let [tested, block] = [tested, block].map(|bytes| record::size_word(u64::from(bytes)));

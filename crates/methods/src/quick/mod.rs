@@ -31,7 +31,7 @@ const CAUSES_SHARE: f64 = 0.1;
 
 /// Time for the tests for a limit, in addition to the total and as a share of it: few drives need
 /// them.
-const LIMITS_SHARE: f64 = 2.0 / 15.0;
+const LIMITS_SHARE: f64 = 0.2;
 const REST_SHARE: f64 = 1.0 / 6.0;
 
 /// Multiples of the time for the causes of reads and of writes behind a slow link: a card takes up

@@ -5,8 +5,9 @@ use rig::{Bus, TargetInfo};
 use workload::OpKind::{Read, Write};
 
 use super::{short, table};
-use crate::changes::{DEPTH, LimitTest, limit_test_name, other_size_name};
-use crate::rate_limit::{RULE, limits_to_test, rate_limit};
+use crate::changes::{DEPTH, limit_test_name, other_size_name};
+use crate::limit_test::{LimitTest, next_limit_test};
+use crate::rate_limit::{RULE, rate_limit};
 use crate::rule::Facts;
 use crate::testing::{digest, in_order, named, random, target, with_link};
 use crate::{Checks, Digest, Plateau, Ruling};
@@ -81,7 +82,7 @@ fn a_processor_shared_in_another_workload_says_nothing_against_a_limit() {
 }
 
 #[test]
-fn a_burst_that_grows_with_the_rest_is_a_part() {
+fn bursts_that_differ_by_the_rest_are_parts() {
     let burst = |megabytes: &[f64]| {
         let tests = megabytes.iter().map(|burst| test(4.096, *burst));
         let rulings = judge(&Vec::from_iter(tests.chain([other_size(8.192)])));
@@ -111,7 +112,7 @@ fn reads_that_neither_queue_nor_blocks_change_are_tested_but_not_on_cards() {
             random(Read, 1, DEPTH, deep),
             random(Read, 4, DEPTH, larger),
         ];
-        !limits_to_test(&target, &seen).is_empty()
+        next_limit_test(&target, &seen).is_some()
     };
     let rows = [
         ((Bus::Virtio, 1000.0, 3000.0, 100.0), true),
@@ -126,18 +127,44 @@ fn reads_that_neither_queue_nor_blocks_change_are_tested_but_not_on_cards() {
     for (case, expected) in rows {
         assert_eq!(said(case), expected, "{case:?}");
     }
-    let large = |random_rate: f64, blocks: u32, link: f64| {
+}
+
+#[test]
+fn blocks_above_the_smallest_that_reach_the_bytes_of_large_ones_are_tested() {
+    let said = |random_rate: f64, blocks: u32, link: f64| {
         let seen = [
             random(Read, 1, 1, 1000.0),
             in_order(Read, 1, 100e6),
             random(Read, blocks, DEPTH, random_rate / f64::from(4096 * blocks)),
         ];
-        limits_to_test(&with_link(link), &seen)
+        let test = next_limit_test(&with_link(link), &seen)?;
+        Some((test.block, test.random, test.other))
     };
-    let in_order = LimitTest { block: 1 << 20, random: false };
-    assert_eq!(large(100e6, 16, 1e9), [in_order]);
-    assert_eq!(large(100e6, 4, 1e9), [LimitTest { block: 64 << 10, random: true }]);
-    assert_eq!([large(80e6, 16, 1e9), large(100e6, 16, 110e6)], [[]; 2]);
+    assert_eq!(said(100e6, 16, 1e9), Some((1 << 20, false, Some(1 << 19))));
+    assert_eq!(said(100e6, 4, 1e9), Some((1 << 16, true, Some(1 << 17))));
+    assert_eq!([said(80e6, 16, 1e9), said(100e6, 16, 110e6)], [None; 2]);
+}
+
+#[test]
+fn behind_a_limit_of_operations_blocks_four_times_those_that_meet_both_are_tested() {
+    let said = |other: f64, large: f64| {
+        let cells =
+            [random(Read, 1, 1, 1000.0), random(Read, 1, DEPTH, 1000.0), in_order(Read, 1, large)];
+        let tests = [test(4.096, 1.0), other_size(other)];
+        let test = next_limit_test(&with_link(1e9), &[&cells[..], &tests].concat())?;
+        Some((test.block, test.random, test.other))
+    };
+    // 1,000 operations: 20 MB/s are met with 20 kB.
+    assert_eq!(said(8.192, 20.48e6), Some((256 << 10, true, None)));
+    assert_eq!(said(8.192, 6.0e6), Some((64 << 10, true, None)), "150 of 40 kB a second suffice");
+    assert_eq!(said(8.192, 400e6), Some((1 << 20, false, None)));
+    assert_eq!(said(4.096, 4.096e6), None, "a limit of bytes, which small blocks have shown");
+}
+
+#[test]
+fn waiting_for_what_is_in_flight_takes_a_tenth_of_a_test() {
+    let depth = |per_s| LimitTest::random(4096, per_s).depth(0.5);
+    assert_eq!([10.0, 100.0, 300.0, 1e6].map(depth), [4, 5, 15, 32]);
 }
 
 pub fn examples() -> Vec<Ruling> {
