@@ -38,7 +38,8 @@ const REST_SHARE: f64 = 0.4;
 /// Index of the seed of the tests for limits.
 const LIMIT_SEED: u32 = 31;
 
-/// Runs of a test for a limit, each after a longer rest.
+/// Maximum number of tests for a limit, and the runs of one, each after a longer rest.
+const LIMIT_TESTS: u32 = 2;
 const LIMIT_RUNS: u32 = 2;
 
 /// Parts of the time of a test for a limit: rests of one and two, runs of one, what follows, and a half
@@ -141,29 +142,31 @@ pub(crate) fn limits(
     test_region: &TestRegion,
     seconds: f64,
 ) -> Result<()> {
-    let planned = [
-        LimitTest::random(test_region.small, f64::INFINITY),
-        LimitTest::in_order(test_region.large, f64::INFINITY),
-    ];
     session.budget("limits", Budget { seconds, ..Budget::default() }, |session| {
-        let mut tests = planned.len();
-        for planned in planned {
-            let test = if session.plans() {
-                Some(planned)
-            } else {
-                rules::next_limit_test(session.target(), session.seen())
-            };
-            let Some(test) = test else { break };
-            // Nothing follows a test of larger blocks.
-            if test.block > test_region.small && planned.block == test_region.small {
-                tests = 1;
+        let mut part_seconds = seconds / (f64::from(LIMIT_TESTS) * LIMIT_PARTS);
+        for nth in 0..LIMIT_TESTS {
+            let Some(test) = limit_test(session, test_region, nth) else { break };
+            // Nothing follows a first test of larger blocks.
+            if nth == 0 && test.block > test_region.small {
+                part_seconds *= f64::from(LIMIT_TESTS);
             }
-            limit(session, test_region, &test, seconds / (tests as f64 * LIMIT_PARTS))?;
+            limit(session, test_region, &test, part_seconds)?;
         }
         Ok(())
     })?;
     session.checkpoint();
     Ok(())
+}
+
+/// The test for a limit that comes next. Planned are one of the smallest blocks and one of large ones.
+fn limit_test(session: &Session<'_>, test_region: &TestRegion, nth: u32) -> Option<LimitTest> {
+    if !session.plans() {
+        return rules::next_limit_test(session.target(), session.seen());
+    }
+    Some(match nth {
+        0 => LimitTest::random(test_region.small, f64::INFINITY),
+        _ => LimitTest::in_order(test_region.large, f64::INFINITY),
+    })
 }
 
 /// Runs a test for a limit, whose rests and runs last `seconds` each, or a multiple.
