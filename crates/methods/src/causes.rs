@@ -164,8 +164,8 @@ fn limit_test(session: &Session<'_>, test_region: &TestRegion, nth: u32) -> Opti
         return rules::next_limit_test(session.target(), session.seen());
     }
     Some(match nth {
-        0 => LimitTest::random(test_region.small, f64::INFINITY),
-        _ => LimitTest::in_order(test_region.large, f64::INFINITY),
+        0 => LimitTest::small(test_region.small, f64::INFINITY),
+        _ => LimitTest::large(test_region.large, f64::INFINITY),
     })
 }
 
@@ -197,9 +197,8 @@ fn limit(
 
 /// The reads of a test for a limit.
 fn limit_workload(test_region: &TestRegion, test: &LimitTest, seconds: f64) -> Workload {
-    let pattern = if test.random { Pattern::UniformOnce } else { Pattern::Sequential };
     let (name, region) = (limit_test_name(test.block), test_region.region());
-    let mut w = Workload::new(name, pattern, Mix::READ, test.block, region);
+    let mut w = Workload::new(name, Pattern::UniformOnce, Mix::READ, test.block, region);
     w.depth = test.depth(seconds);
     w.stop = Stop::after_seconds(seconds);
     w.seed = test_region.seed_of(SEED + LIMIT_SEED);

@@ -34,12 +34,12 @@ const EXACT_PER_S: f64 = 150.0;
 const IN_FLIGHT: f64 = 0.1;
 const IN_FLIGHT_MIN: f64 = 4.0;
 
-/// A test for a limit: reads from a rest on, in one block size, at random or in order.
+/// A test for a limit: random reads from a rest on, in one block size. The kernel would merge reads in
+/// order, and a limit counts what it makes of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LimitTest {
     /// Bytes a block.
     pub block: u32,
-    pub random: bool,
     /// Operations per second that seem to pass.
     pub per_s: f64,
     /// Bytes of the blocks that follow, to tell what is counted; `None` if an earlier test tells.
@@ -47,15 +47,14 @@ pub struct LimitTest {
 }
 
 impl LimitTest {
-    /// A test with random blocks, which blocks twice as large follow.
-    pub fn random(block: u32, per_s: f64) -> LimitTest {
-        LimitTest { block, random: true, per_s, other: Some(2 * block) }
+    /// A test that blocks twice as large follow.
+    pub fn small(block: u32, per_s: f64) -> LimitTest {
+        LimitTest { block, per_s, other: Some(2 * block) }
     }
 
-    /// A test with large blocks in order, which blocks half as large follow: the kernel would divide
-    /// larger ones.
-    pub fn in_order(block: u32, per_s: f64) -> LimitTest {
-        LimitTest { block, random: false, per_s, other: Some(block / 2) }
+    /// A test that blocks half as large follow: the kernel would divide larger ones.
+    pub fn large(block: u32, per_s: f64) -> LimitTest {
+        LimitTest { block, per_s, other: Some(block / 2) }
     }
 
     /// Operations in flight in a test that lasts so many seconds: waiting for the last of them takes
@@ -100,7 +99,7 @@ impl Grid<'_> {
             larger >= (1.0 - LOOKS_SAME) * deep
                 || within(larger * f64::from(LARGER[0]), deep, LOOKS_SAME)
         });
-        let small = LimitTest::random(self.small()?, deep);
+        let small = LimitTest::small(self.small()?, deep);
         (is_reached || deep <= QUEUE_GAIN_MAX * single).then_some(small)
     }
 
@@ -127,8 +126,8 @@ impl Grid<'_> {
         });
         let above = smallest.and_then(|smallest| sizes.get(smallest + 1));
         let test = match above.map(|blocks| blocks * small) {
-            Some(block) => LimitTest::random(block, bytes_per_s / f64::from(block)),
-            None => LimitTest::in_order(large, bytes_per_s / f64::from(large)),
+            Some(block) => LimitTest::small(block, bytes_per_s / f64::from(block)),
+            None => LimitTest::large(large, bytes_per_s / f64::from(large)),
         };
         (smallest.is_some() || is_small_limited).then_some(test)
     }
@@ -140,9 +139,9 @@ impl Grid<'_> {
         let block = (ABOVE_BOTH * bytes_per_s / ops_per_s).max(bytes_per_s / EXACT_PER_S);
         let block = (block as u32).max(2 * self.small()?).next_power_of_two();
         let test = if block < large {
-            LimitTest::random(block, bytes_per_s / f64::from(block))
+            LimitTest::small(block, bytes_per_s / f64::from(block))
         } else {
-            LimitTest::in_order(large, bytes_per_s / f64::from(large))
+            LimitTest::large(large, bytes_per_s / f64::from(large))
         };
         Some(LimitTest { other: None, ..test })
     }

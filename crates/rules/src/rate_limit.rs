@@ -21,9 +21,11 @@ use super::subject::{Subject, listed};
 use crate::Digest;
 use crate::changes::{is_limit_test, is_other_size_of};
 
-/// Maximum difference between the rates after two rests, and between the rate of a workload and the
-/// limit: what is left in a bucket counts, too.
+/// Maximum difference between rates of one limit.
 const SAME_RATE: f64 = 0.05;
+
+/// Maximum share of a rate that was left in the bucket: a workload that is faster is not held.
+const LEFT: f64 = 0.15;
 
 /// Bursts after a rest and one twice as long that differ by more than this, and by some operations,
 /// are parts of what the bucket holds: one that is not full regains twice as much.
@@ -84,7 +86,16 @@ pub fn rate_limit(seen: &[Digest]) -> Vec<Ruling> {
         let is_test = is_limit_test(subject.name()) || (first.is_run() && first.random);
         first.mix == Mix::READ && is_test
     });
-    tests.filter_map(|test| ruling(test, &subjects)).collect()
+    let mut shown: Vec<(Counted, f64)> = Vec::new();
+    let first_of_each = tests.filter(|test| {
+        let limit = shown_limit(test, &subjects);
+        let is_new = limit.is_some_and(|(counted, per_s)| {
+            !shown.iter().any(|(old, other)| *old == counted && within(per_s, *other, SAME_RATE))
+        });
+        shown.extend(limit);
+        is_new
+    });
+    first_of_each.filter_map(|test| ruling(test, &subjects)).collect()
 }
 
 /// What a test shows that a limit counts, and how much of it a second: each of the test's runs has a
@@ -103,10 +114,10 @@ pub(super) fn shown_limit(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Optio
 /// The limit that a test shows, of which figures.
 fn ruling(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<Ruling> {
     let (counted, limit) = shown_limit(test, subjects)?;
-    let limited = subjects.iter().filter(|s| within(counted.rate(s), limit, SAME_RATE));
-    let figures: Vec<&Subject<'_>> = limited.filter(|s| !s.first().probe).collect();
     let (burst_bytes, is_part) = whole_burst(test);
     let burst = counted.of_bytes(burst_bytes, test.first().block_bytes);
+    let limited = subjects.iter().filter(|subject| is_held(subject, counted, limit, burst));
+    let figures: Vec<&Subject<'_>> = limited.filter(|s| !s.first().probe).collect();
     let least = if is_part { "at least " } else { "" };
     let text = format!(
         "Something below this machine, such as a provider's limit of the volume, holds {} to {}; \
@@ -124,6 +135,15 @@ fn ruling(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<Ruling> {
         .with("limit per second", limit, of_limit)
         .with(format!("{least}burst after a rest"), burst, of_burst);
     (!figures.is_empty()).then(|| ruling.explaining_all(&figures))
+}
+
+/// Whether a limit holds a workload: it has the limit's rate, or little more, which was left in the
+/// bucket.
+fn is_held(subject: &Subject<'_>, counted: Counted, limit: f64, burst: f64) -> bool {
+    let rate = counted.rate(subject);
+    let left = subject.runs().count() as f64 * burst / subject.seconds().max(1e-9);
+    let most = (limit + left).min((1.0 + LEFT) * limit);
+    within(rate, limit, SAME_RATE) || (limit..=most).contains(&rate)
 }
 
 /// Operations and bytes per second of reads that meet the same limits in blocks of another size: of
