@@ -241,8 +241,8 @@ fn plans_hold() {
             run(&mut fake, method.name).1.expect("nothing is wrong");
             assert!(fake.written <= plan.write_bytes_max, "{}", method.name);
             let seconds = fake.now_ns as f64 / 1e9;
-            // Reads that look limited are read again, for two fifteenths of the time on top.
-            let planned_max = if method.name == "quick" { 14.1 } else { 12.5 };
+            // Reads that look limited are read again, for a fifth of the time on top.
+            let planned_max = if method.name == "quick" { 14.8 } else { 12.5 };
             assert!(
                 seconds < 1.15 * plan.seconds && plan.seconds <= planned_max,
                 "{}: {seconds} s of {}",
