@@ -11,8 +11,8 @@ use record::{MetricKey, Unit};
 use rig::Stage;
 use rules::LimitTest;
 use rules::changes::{
-    AFTER_REST, Addressing, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, NEAR_BYTES, SLOW_BURSTS,
-    UNITS, limit_test_name, other_size_name,
+    AFTER_REST, Addressing, BEFORE_LIMIT, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, NEAR_BYTES,
+    SLOW_BURSTS, UNITS, limit_test_name, other_size_name,
 };
 use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Stop, Workload};
@@ -42,12 +42,12 @@ const LIMIT_SEED: u32 = 31;
 const LIMIT_TESTS: u32 = 2;
 const LIMIT_RUNS: u32 = 2;
 
-/// Parts of the time of a test for a limit: rests of one and two, runs of one, what follows, and a half
-/// for what is in flight at their ends.
+/// Parts of the time of a test for a limit: rests of one and two, runs of one, what follows or precedes,
+/// and a half for what is in flight at their ends.
 const LIMIT_PARTS: f64 = 6.5;
 
 /// Intervals of a run of such a test.
-const LIMIT_INTERVALS: u64 = 40;
+const LIMIT_INTERVALS: u64 = 160;
 
 /// Share of the time for the other tests. The remainder is for the I/O after each rest.
 const CHANGES_SHARE: f64 = 0.54;
@@ -177,6 +177,9 @@ fn limit(
     seconds: f64,
 ) -> Result<()> {
     let w = limit_workload(test_region, test, seconds);
+    if test.other.is_none() {
+        session.probe(&Workload { name: BEFORE_LIMIT.into(), ..w.clone() }, 0)?;
+    }
     session.rounds(LIMIT_RUNS, None, |session, round| {
         session.rest("rest", f64::from(round + 1) * seconds)?;
         let interval_ns = Some((seconds * 1e9) as u64 / LIMIT_INTERVALS);

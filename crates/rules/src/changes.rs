@@ -80,6 +80,9 @@ pub fn limit_test_name(block: u32) -> String {
     format!("cause-read-limit-{}", record::size_word(u64::from(block)))
 }
 
+/// What uses up a bucket before a test for a limit.
+pub const BEFORE_LIMIT: &str = "cause-read-before-limit";
+
 /// Name of what follows a test for a limit with blocks of this size at once, with blocks of another.
 pub fn other_size_name(tested: u32, block: u32) -> String {
     let [tested, block] = [tested, block].map(|bytes| record::size_word(u64::from(bytes)));

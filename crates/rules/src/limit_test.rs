@@ -28,7 +28,7 @@ const QUEUE_GAIN_MAX: f64 = 3.0;
 /// operations is met, too; and the operations per second that suffice for an exact rate. The larger
 /// the blocks, the sooner they use up the bucket of bytes.
 const ABOVE_BOTH: f64 = 4.0;
-const EXACT_PER_S: f64 = 150.0;
+const EXACT_PER_S: f64 = 75.0;
 
 /// Share of a test for which the operations in flight at its end may last, and their minimum.
 const IN_FLIGHT: f64 = 0.1;
@@ -42,7 +42,8 @@ pub struct LimitTest {
     pub block: u32,
     /// Operations per second that seem to pass.
     pub per_s: f64,
-    /// Bytes of the blocks that follow, to tell what is counted; `None` if an earlier test tells.
+    /// Bytes of the blocks that follow, to tell what is counted; `None` if an earlier test tells,
+    /// which may have left much in the bucket.
     pub other: Option<u32>,
 }
 

@@ -3,11 +3,9 @@
 //! A bucket that a limit empties at one rate leaves a straight line of bytes over time, and the
 //! line meets the start at the size of the bucket.
 
-use analysis::Slope;
-
 use crate::time_series::TimeSeries;
 
-/// Points of the second half of the time through which the line is fitted.
+/// Points of the second half of the time that are near the line.
 const POINTS: usize = 33;
 
 /// Maximum distance of a point from the line, as a share of the bytes of that half, and in
@@ -15,7 +13,8 @@ const POINTS: usize = 33;
 const WITHIN: f64 = 0.02;
 const OPS_WITHIN: f64 = 2.5;
 
-/// Minimum ratio of the rate at first to the one kept.
+/// Minimum ratio of the rate at first, which is this share of the time, to the one kept.
+const FIRST: f64 = 1.0 / 40.0;
 const BURST_RATIO_MIN: f64 = 1.25;
 
 /// Minimum number of operations of a burst: fewer are those that a queue has in flight.
@@ -32,22 +31,21 @@ pub struct Plateau {
 
 /// The plateau of a workload in blocks of this size, if its second half is even and a burst
 /// precedes it.
+///
+/// The line goes through the first and the last completions of that half: between completions, few of
+/// them leave its ends to chance.
 pub fn plateau(series: &TimeSeries, block_bytes: u32) -> Option<Plateau> {
     let (block_bytes, seconds) = (f64::from(block_bytes), series.seconds());
+    let [first, last] = series.progress_within(seconds / 2.0, seconds)?;
+    let rate = (last.1 - first.1) / (last.0 - first.0);
+    let burst_bytes = first.1 - rate * first.0;
+    let within_bytes = (WITHIN * (last.1 - first.1)).max(OPS_WITHIN * block_bytes);
     let step_s = seconds / 2.0 / (POINTS - 1) as f64;
-    let bytes: Vec<f64> =
-        (0..POINTS).map(|i| series.bytes_at(seconds / 2.0 + i as f64 * step_s)).collect();
-    let line = Slope::fit(&bytes).filter(|line| line.excursion > 0.0)?;
-    let rate = line.excursion / (seconds / 2.0);
-    let within_bytes = (WITHIN * line.excursion).max(OPS_WITHIN * block_bytes);
-    let middle = (POINTS - 1) as f64 / 2.0;
-    let is_even = bytes.iter().enumerate().all(|(i, bytes)| {
-        let on_line = line.mean + line.excursion * (i as f64 - middle) / (POINTS - 1) as f64;
-        (bytes - on_line).abs() <= within_bytes
+    let is_even = (0..POINTS).map(|i| seconds / 2.0 + i as f64 * step_s).all(|seconds| {
+        (series.bytes_at(seconds) - burst_bytes - rate * seconds).abs() <= within_bytes
     });
-    let burst_bytes = line.mean - rate * 0.75 * seconds;
     let is_burst = burst_bytes >= BURST_OPS_MIN * block_bytes
-        && series.first_rate().is_some_and(|first| first >= BURST_RATIO_MIN * rate);
+        && series.bytes_at(FIRST * seconds) >= BURST_RATIO_MIN * rate * FIRST * seconds;
     (is_even && is_burst).then_some(Plateau { rate, burst_bytes })
 }
 

@@ -137,13 +137,20 @@ fn ruling(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<Ruling> {
     (!figures.is_empty()).then(|| ruling.explaining_all(&figures))
 }
 
-/// Whether a limit holds a workload: it has the limit's rate, or little more, which was left in the
-/// bucket.
+/// Whether a limit holds a workload: its runs have the limit's rate, or keep it after a burst of their
+/// own, or have little more, which was left in the bucket.
 fn is_held(subject: &Subject<'_>, counted: Counted, limit: f64, burst: f64) -> bool {
-    let rate = counted.rate(subject);
-    let left = subject.runs().count() as f64 * burst / subject.seconds().max(1e-9);
-    let most = (limit + left).min((1.0 + LEFT) * limit);
-    within(rate, limit, SAME_RATE) || (limit..=most).contains(&rate)
+    let block_bytes = subject.first().block_bytes;
+    let is_limit = |rate| within(counted.of_bytes(rate, block_bytes), limit, SAME_RATE);
+    let is_run_held = |run: &Digest| {
+        let bytes = (run.bytes[0] + run.bytes[1]) as f64;
+        let rate = bytes / run.seconds.max(1e-9);
+        let left = (LEFT * limit).min(burst / run.seconds.max(1e-9));
+        is_limit(rate)
+            || run.plateau.is_some_and(|plateau| is_limit(plateau.rate))
+            || (limit..=limit + left).contains(&counted.of_bytes(rate, block_bytes))
+    };
+    within(counted.rate(subject), limit, SAME_RATE) || subject.runs().all(is_run_held)
 }
 
 /// Operations and bytes per second of reads that meet the same limits in blocks of another size: of

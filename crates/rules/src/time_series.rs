@@ -118,12 +118,6 @@ impl TimeSeries {
         (self.bytes() > 0.0 && self.seconds() > 0.0).then(|| self.bytes() / self.seconds())
     }
 
-    /// Bytes per second in the first interval.
-    pub fn first_rate(&self) -> Option<f64> {
-        let first = self.points.get(1).filter(|first| first.seconds > 0.0)?;
-        Some(first.bytes / first.seconds)
-    }
-
     /// Bytes per second in each of `n` equal times, at least one.
     pub fn rates_over_time(&self, n: usize) -> Vec<f64> {
         let n = n.max(1);
@@ -141,6 +135,17 @@ impl TimeSeries {
         };
         let share = (seconds - before.seconds) / (after.seconds - before.seconds).max(1e-9);
         before.bytes + share * (after.bytes - before.bytes)
+    }
+
+    /// The first and the last points between two times at which anything was transferred, each as
+    /// seconds and bytes until then; `None` if only one is.
+    pub(crate) fn progress_within(&self, from: f64, to: f64) -> Option<[(f64, f64); 2]> {
+        let pairs = self.points.windows(2).filter(|pair| pair[1].bytes > pair[0].bytes);
+        let mut points = pairs
+            .map(|pair| (pair[1].seconds, pair[1].bytes))
+            .filter(|point| (from..=to).contains(&point.0));
+        let first = points.next()?;
+        Some([first, points.last()?])
     }
 
     /// The highest temperature, degrees Celsius.

@@ -171,7 +171,7 @@ fn blocks_above_the_smallest_that_reach_the_bytes_of_large_ones_are_tested() {
 }
 
 #[test]
-fn behind_a_limit_of_operations_blocks_four_times_those_that_meet_both_are_tested() {
+fn behind_a_limit_of_operations_blocks_well_above_those_that_meet_both_are_tested() {
     let said = |other: f64, large: f64| {
         let cells =
             [random(Read, 1, 1, 1000.0), random(Read, 1, DEPTH, 1000.0), in_order(Read, 1, large)];
@@ -179,9 +179,9 @@ fn behind_a_limit_of_operations_blocks_four_times_those_that_meet_both_are_teste
         let test = next_limit_test(&with_link(1e9), &[&cells[..], &tests].concat())?;
         Some((test.block, test.other))
     };
-    // 1,000 operations: 20 MB/s are met with 20 kB.
-    assert_eq!(said(8.192, 20.48e6), Some((256 << 10, None)));
-    assert_eq!(said(8.192, 6.0e6), Some((64 << 10, None)), "150 of 40 kB a second suffice");
+    // 1,000 operations per second.
+    assert_eq!(said(8.192, 60.0e6), Some((1 << 20, None)), "60 MB/s are met with 60 kB");
+    assert_eq!(said(8.192, 6.0e6), Some((128 << 10, None)), "75 of 80 kB a second suffice");
     assert_eq!(said(8.192, 400e6), Some((1 << 20, None)));
     assert_eq!(said(4.096, 4.096e6), None, "a limit of bytes, which small blocks have shown");
 }
