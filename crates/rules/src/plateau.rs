@@ -38,7 +38,8 @@ pub fn plateau(series: &TimeSeries, block_bytes: u32) -> Option<Plateau> {
     let (block_bytes, seconds) = (f64::from(block_bytes), series.seconds());
     let [first, last] = series.progress_within(seconds / 2.0, seconds)?;
     let rate = (last.1 - first.1) / (last.0 - first.0);
-    let burst_bytes = first.1 - rate * first.0;
+    // A bucket lets a block pass while it has room for some of it, or not until it has room for all.
+    let burst_bytes = first.1 - block_bytes / 2.0 - rate * first.0;
     let within_bytes = (WITHIN * (last.1 - first.1)).max(OPS_WITHIN * block_bytes);
     let step_s = seconds / 2.0 / (POINTS - 1) as f64;
     let is_even = (0..POINTS).map(|i| seconds / 2.0 + i as f64 * step_s).all(|seconds| {

@@ -32,6 +32,9 @@ const LEFT: f64 = 0.15;
 const DIFFERS: f64 = 0.1;
 const DIFFERS_OPS: f64 = 3.0;
 
+/// Operations of a burst whose number is exact to a tenth.
+const EXACT_OPS: f64 = 10.0;
+
 pub static RULE: Rule = Rule {
     role: Role::Cause,
     overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
@@ -191,11 +194,15 @@ fn kept_rate(test: &Subject<'_>) -> Option<f64> {
 }
 
 /// The most bytes that pass fast after a rest, and whether they may be only a part of what a bucket
-/// holds: nothing is known of the rest before a single run.
+/// holds: nothing is known of the rest before a single run, and few blocks are known to one.
 fn whole_burst(test: &Subject<'_>) -> (f64, bool) {
+    let block_bytes = f64::from(test.first().block_bytes);
     let bursts = Vec::from_iter(test.runs().filter_map(|run| Some(run.plateau?.burst_bytes)));
     let [least, most] =
         [f64::min, f64::max].map(|of_two| bursts.iter().copied().reduce(of_two).unwrap_or(0.0));
-    let margin = (DIFFERS * least).max(DIFFERS_OPS * f64::from(test.first().block_bytes));
+    if most < EXACT_OPS * block_bytes {
+        return (most - block_bytes, true);
+    }
+    let margin = (DIFFERS * least).max(DIFFERS_OPS * block_bytes);
     (most, bursts.len() == 1 || most > least + margin)
 }

@@ -112,16 +112,18 @@ fn bursts_that_differ_by_the_rest_are_parts() {
         let tests = megabytes.iter().map(|burst| test(4.096, *burst));
         let rulings = judge(&Vec::from_iter(tests.chain([other_size(8.192)])));
         let evidence = &rulings[0].verdict.evidence[1];
-        (evidence.name.clone(), (evidence.value / 25.0).round())
+        (evidence.name.clone(), evidence.value.floor())
     };
-    let rows: [(&[f64], (&str, f64)); 5] = [
-        (&[1.024, 1.12], ("burst after a rest", 11.0)),
-        (&[1.024, 1.13], ("at least burst after a rest", 11.0)),
-        (&[1.024, 2.048], ("at least burst after a rest", 20.0)),
+    let rows: [(&[f64], (&str, f64)); 6] = [
+        (&[1.024, 1.12], ("burst after a rest", 273.0)),
+        (&[1.024, 1.13], ("at least burst after a rest", 275.0)),
+        (&[1.024, 2.048], ("at least burst after a rest", 500.0)),
         // Three operations of few are chance.
-        (&[0.0205, 0.032], ("burst after a rest", 0.0)),
+        (&[0.0450, 0.057], ("burst after a rest", 13.0)),
+        // One of fewer than ten is no tenth.
+        (&[0.0405, 0.0405], ("at least burst after a rest", 8.0)),
         // Nobody knows how long the volume rested before a single run.
-        (&[1.024], ("at least burst after a rest", 10.0)),
+        (&[1.024], ("at least burst after a rest", 250.0)),
     ];
     for (megabytes, (name, value)) in rows {
         assert_eq!(burst(megabytes), (name.to_string(), value), "{megabytes:?}");
