@@ -58,6 +58,15 @@ impl LimitTest {
         LimitTest { block, per_s, other: Some(block / 2) }
     }
 
+    /// A test with blocks of this size, but at most the large ones, at this rate.
+    fn up_to(large: u32, block: u32, bytes_per_s: f64) -> LimitTest {
+        if block < large {
+            LimitTest::small(block, bytes_per_s / f64::from(block))
+        } else {
+            LimitTest::large(large, bytes_per_s / f64::from(large))
+        }
+    }
+
     /// Operations in flight in a test that lasts so many seconds: waiting for the last of them takes
     /// a small part of it.
     pub fn depth(&self, seconds: f64) -> u32 {
@@ -125,11 +134,9 @@ impl Grid<'_> {
             let random = self.find(Read, Order::Random, *blocks, DEPTH);
             random.is_some_and(|random| random.throughput() >= (1.0 - LOOKS_SAME) * bytes_per_s)
         });
-        let above = smallest.and_then(|smallest| sizes.get(smallest + 1));
-        let test = match above.map(|blocks| blocks * small) {
-            Some(block) => LimitTest::small(block, bytes_per_s / f64::from(block)),
-            None => LimitTest::large(large, bytes_per_s / f64::from(large)),
-        };
+        let larger = smallest.and_then(|smallest| sizes.get(smallest + 1));
+        let block = larger.map_or(large, |blocks| blocks * small);
+        let test = LimitTest::up_to(large, block, bytes_per_s);
         (smallest.is_some() || is_small_limited).then_some(test)
     }
 
@@ -139,11 +146,7 @@ impl Grid<'_> {
         let (large, bytes_per_s) = self.large_below(ceiling)?;
         let block = (ABOVE_BOTH * bytes_per_s / ops_per_s).max(bytes_per_s / EXACT_PER_S);
         let block = (block as u32).max(2 * self.small()?).next_power_of_two();
-        let test = if block < large {
-            LimitTest::small(block, bytes_per_s / f64::from(block))
-        } else {
-            LimitTest::large(large, bytes_per_s / f64::from(large))
-        };
+        let test = LimitTest::up_to(large, block, bytes_per_s);
         Some(LimitTest { other: None, ..test })
     }
 }

@@ -89,16 +89,18 @@ pub fn rate_limit(seen: &[Digest]) -> Vec<Ruling> {
         let is_test = is_limit_test(subject.name()) || (first.is_run() && first.random);
         first.mix == Mix::READ && is_test
     });
-    let mut shown: Vec<(Counted, f64)> = Vec::new();
-    let first_of_each = tests.filter(|test| {
-        let limit = shown_limit(test, &subjects);
-        let is_new = limit.is_some_and(|(counted, per_s)| {
-            !shown.iter().any(|(old, other)| *old == counted && within(per_s, *other, SAME_RATE))
-        });
-        shown.extend(limit);
-        is_new
-    });
-    first_of_each.filter_map(|test| ruling(test, &subjects)).collect()
+    let mut limits: Vec<(Counted, f64)> = Vec::new();
+    let mut rulings = Vec::new();
+    for test in tests {
+        let Some((counted, per_s)) = shown_limit(test, &subjects) else { continue };
+        let is_same =
+            |known: &(Counted, f64)| known.0 == counted && within(per_s, known.1, SAME_RATE);
+        if !limits.iter().any(is_same) {
+            rulings.extend(ruling(test, &subjects));
+            limits.push((counted, per_s));
+        }
+    }
+    rulings
 }
 
 /// What a test shows that a limit counts, and how much of it a second: each of the test's runs has a

@@ -145,7 +145,7 @@ impl TimeSeries {
             .map(|pair| (pair[1].seconds, pair[1].bytes))
             .filter(|point| (from..=to).contains(&point.0));
         let first = points.next()?;
-        Some([first, points.last()?])
+        Some([first, points.next_back()?])
     }
 
     /// The highest temperature, degrees Celsius.
