@@ -5,9 +5,6 @@
 
 use crate::time_series::TimeSeries;
 
-/// Points of the second half of the time that are near the line.
-const POINTS: usize = 33;
-
 /// Maximum distance of a point from the line, as a share of the bytes of that half, and in
 /// operations: a limit keeps time far better, and a point falls between two completions.
 const WITHIN: f64 = 0.02;
@@ -32,22 +29,31 @@ pub struct Plateau {
 /// The plateau of a workload in blocks of this size, if its second half is even and a burst
 /// precedes it.
 ///
-/// The line goes through the first and the last completions of that half: between completions, few of
-/// them leave its ends to chance.
+/// The line is fitted to completions: between those of large blocks, time passes without bytes.
 pub fn plateau(series: &TimeSeries, block_bytes: u32) -> Option<Plateau> {
     let (block_bytes, seconds) = (f64::from(block_bytes), series.seconds());
-    let [first, last] = series.progress_within(seconds / 2.0, seconds)?;
-    let rate = (last.1 - first.1) / (last.0 - first.0);
+    let points = series.progress_from(seconds / 2.0);
+    let (rate, at_start) = line(&points)?;
+    let within_bytes = (WITHIN * rate * seconds / 2.0).max(OPS_WITHIN * block_bytes);
+    let is_even = points
+        .iter()
+        .all(|(seconds, bytes)| (bytes - at_start - rate * seconds).abs() <= within_bytes);
     // A bucket lets a block pass while it has room for some of it, or not until it has room for all.
-    let burst_bytes = first.1 - block_bytes / 2.0 - rate * first.0;
-    let within_bytes = (WITHIN * (last.1 - first.1)).max(OPS_WITHIN * block_bytes);
-    let step_s = seconds / 2.0 / (POINTS - 1) as f64;
-    let is_even = (0..POINTS).map(|i| seconds / 2.0 + i as f64 * step_s).all(|seconds| {
-        (series.bytes_at(seconds) - burst_bytes - rate * seconds).abs() <= within_bytes
-    });
+    let burst_bytes = at_start - block_bytes / 2.0;
     let is_burst = burst_bytes >= BURST_OPS_MIN * block_bytes
         && series.bytes_at(FIRST * seconds) >= BURST_RATIO_MIN * rate * FIRST * seconds;
     (is_even && is_burst).then_some(Plateau { rate, burst_bytes })
+}
+
+/// Slope of the line of least squares, and its height at 0; `None` with fewer than three points.
+fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let n = points.len() as f64;
+    let [x_mean, y_mean] =
+        [points.iter().map(|p| p.0).sum::<f64>(), points.iter().map(|p| p.1).sum()]
+            .map(|sum| sum / n);
+    let spread: f64 = points.iter().map(|p| (p.0 - x_mean).powi(2)).sum();
+    let together: f64 = points.iter().map(|p| (p.0 - x_mean) * (p.1 - y_mean)).sum();
+    (points.len() >= 3).then(|| (together / spread, y_mean - together / spread * x_mean))
 }
 
 #[cfg(test)]

@@ -137,15 +137,12 @@ impl TimeSeries {
         before.bytes + share * (after.bytes - before.bytes)
     }
 
-    /// The first and the last points between two times at which anything was transferred, each as
-    /// seconds and bytes until then; `None` if only one is.
-    pub(crate) fn progress_within(&self, from: f64, to: f64) -> Option<[(f64, f64); 2]> {
+    /// The points from a time in seconds on at which anything was transferred, each as seconds and
+    /// bytes until then.
+    pub(crate) fn progress_from(&self, seconds: f64) -> Vec<(f64, f64)> {
         let pairs = self.points.windows(2).filter(|pair| pair[1].bytes > pair[0].bytes);
-        let mut points = pairs
-            .map(|pair| (pair[1].seconds, pair[1].bytes))
-            .filter(|point| (from..=to).contains(&point.0));
-        let first = points.next()?;
-        Some([first, points.next_back()?])
+        let points = pairs.map(|pair| (pair[1].seconds, pair[1].bytes));
+        points.filter(|point| point.0 >= seconds).collect()
     }
 
     /// The highest temperature, degrees Celsius.
