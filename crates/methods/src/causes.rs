@@ -47,7 +47,7 @@ const LIMIT_RUNS: u32 = 2;
 const LIMIT_PARTS: f64 = 6.5;
 
 /// Intervals of a run of such a test.
-const LIMIT_INTERVALS: u64 = 80;
+const LIMIT_INTERVALS: u64 = 60;
 
 /// Share of the time for the other tests. The remainder is for the I/O after each rest.
 const CHANGES_SHARE: f64 = 0.54;

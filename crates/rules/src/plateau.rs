@@ -10,8 +10,9 @@ use crate::time_series::TimeSeries;
 const WITHIN: f64 = 0.02;
 const OPS_WITHIN: f64 = 2.5;
 
-/// Minimum ratio of the rate at first, which is this share of the time, to the one kept.
-const FIRST: f64 = 1.0 / 40.0;
+/// Minimum ratio of the rate up to some time in the first half, in steps of so many, to the one kept:
+/// the first operations may come late.
+const STEPS: u32 = 40;
 const BURST_RATIO_MIN: f64 = 1.25;
 
 /// Minimum number of operations of a burst: fewer are those that a queue has in flight.
@@ -38,11 +39,13 @@ pub fn plateau(series: &TimeSeries, block_bytes: u32) -> Option<Plateau> {
     let is_even = points
         .iter()
         .all(|(seconds, bytes)| (bytes - at_start - rate * seconds).abs() <= within_bytes);
-    // A bucket lets a block pass while it has room for some of it, or not until it has room for all.
-    let burst_bytes = at_start - block_bytes / 2.0;
-    let is_burst = burst_bytes >= BURST_OPS_MIN * block_bytes
-        && series.bytes_at(FIRST * seconds) >= BURST_RATIO_MIN * rate * FIRST * seconds;
-    (is_even && is_burst).then_some(Plateau { rate, burst_bytes })
+    // A full bucket loses what it would regain until the first operation. It lets a block pass while it
+    // has room for some of it, or not until it has room for all.
+    let burst_bytes = at_start + rate * series.begins() - block_bytes / 2.0;
+    let is_burst = burst_bytes >= BURST_OPS_MIN * block_bytes;
+    let mut early = (1..STEPS / 2).map(|step| seconds * f64::from(step) / f64::from(STEPS));
+    let is_fast = early.any(|end| series.bytes_at(end) >= BURST_RATIO_MIN * rate * end);
+    (is_even && is_burst && is_fast).then_some(Plateau { rate, burst_bytes })
 }
 
 /// Slope of the line of least squares, and its height at 0; `None` with fewer than three points.
@@ -83,6 +86,12 @@ mod tests {
         assert_eq!(rounded(&[9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some([10.0, 8.0]));
         assert_eq!(rounded(&[3.0, 3.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some([10.0, 5.0]));
         assert_eq!(rounded(&[1.26, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some([10.0, 0.3]));
+    }
+
+    #[test]
+    fn a_bucket_that_is_full_loses_what_comes_late() {
+        let late = [0.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+        assert_eq!(rounded(&late), Some([10.0, 8.0]));
     }
 
     #[test]

@@ -137,6 +137,12 @@ impl TimeSeries {
         before.bytes + share * (after.bytes - before.bytes)
     }
 
+    /// Start of the first interval in which anything was transferred, in seconds.
+    pub(crate) fn begins(&self) -> f64 {
+        let mut pairs = self.points.windows(2);
+        pairs.find(|pair| pair[1].bytes > pair[0].bytes).map_or(0.0, |pair| pair[0].seconds)
+    }
+
     /// The points from a time in seconds on at which anything was transferred, each as seconds and
     /// bytes until then.
     pub(crate) fn progress_from(&self, seconds: f64) -> Vec<(f64, f64)> {
