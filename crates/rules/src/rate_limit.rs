@@ -3,8 +3,8 @@
 //! Reads after a rest are as fast as the drive until a bucket is used up, and then keep one rate to
 //! the operation; a drive has no cache that serves a while of random reads and is ready again after
 //! a second. What passes fast is all of the bucket only if it is no more after a longer rest. Blocks of
-//! another size follow at once: if as many pass, the limit counts operations, and bytes if as many
-//! bytes do. All figures at that rate have the limit, those of writes, too.
+//! another size tell what is counted: no more of it passes. All figures at that rate have the limit,
+//! those of writes, too.
 //!
 //! A limit that this machine sets is known to the kernel (`group.rs`) and overrides this rule. Work
 //! beside the run explains the figures of the workloads that waited for a processor, not the others.
@@ -107,8 +107,8 @@ pub fn rate_limit(seen: &[Digest]) -> Vec<Ruling> {
 /// burst, and all keep one rate.
 pub(super) fn shown_limit(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<(Counted, f64)> {
     let (rate, block_bytes) = (kept_rate(test)?, test.first().block_bytes);
-    let counted = match other_rates(subjects, block_bytes).first() {
-        Some(other) => counted([rate / f64::from(block_bytes), rate], *other)?,
+    let counted = match other_rates(subjects, block_bytes) {
+        Some(other) => counted([rate / f64::from(block_bytes), rate], other)?,
         // Blocks of one size do not tell; their operations are counted.
         None if test.first().is_run() => Counted::Operations,
         None => return None,
@@ -159,19 +159,19 @@ fn is_held(subject: &Subject<'_>, counted: Counted, limit: f64, burst: f64) -> b
 }
 
 /// Operations and bytes per second of reads that meet the same limits in blocks of another size: of
-/// those that follow a test, then of other tests.
-fn other_rates(subjects: &[Subject<'_>], block_bytes: u32) -> Vec<[f64; 2]> {
+/// those that follow a test, or else of another test.
+fn other_rates(subjects: &[Subject<'_>], block_bytes: u32) -> Option<[f64; 2]> {
     let counts = [Counted::Operations, Counted::Bytes];
     let follow = subjects.iter().filter(|subject| is_other_size_of(subject.name(), block_bytes));
-    let follow = follow.map(|subject| counts.map(|counted| counted.rate(subject)));
+    let mut follow = follow.map(|subject| counts.map(|counted| counted.rate(subject)));
     let tests = subjects.iter().filter(|subject| {
         is_limit_test(subject.name()) && subject.first().block_bytes != block_bytes
     });
-    let tests = tests.filter_map(|test| {
+    let mut tests = tests.filter_map(|test| {
         let rate = kept_rate(test)?;
         Some(counts.map(|counted| counted.of_bytes(rate, test.first().block_bytes)))
     });
-    follow.chain(tests).collect()
+    follow.next().or_else(|| tests.next())
 }
 
 /// What a limit counts that holds blocks of one size to these operations and bytes per second, while

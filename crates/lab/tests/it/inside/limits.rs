@@ -99,9 +99,13 @@ fn is_shown(metrics: &[Metric], unit: Unit, limit: Limit) -> bool {
     values.any(|value| (value / limit.per_s - 1.0).abs() <= 0.02)
 }
 
-/// What is wrong with the limit said of a true one; `None` if nothing is.
-fn error(truth: Limit, said: Option<(Limit, bool)>) -> Option<String> {
-    let Some((limit, is_part)) = said else { return Some(format!("{truth:?} was not named")) };
+/// What is wrong with what is said of limits that count in a unit: of the true one, if there is one, of
+/// which something must be said or not. `None` if nothing is.
+fn error(truth: Option<Limit>, is_due: bool, said: Option<(Limit, bool)>) -> Option<String> {
+    let Some(truth) = truth else { return said.map(|said| format!("{said:?} is not set")) };
+    let Some((limit, is_part)) = said else {
+        return is_due.then(|| format!("silent: {truth:?} was not named"));
+    };
     let is_rate = (limit.per_s / truth.per_s - 1.0).abs() <= 0.05;
     let is_burst = if is_part {
         limit.burst <= 1.1 * truth.burst
@@ -132,12 +136,12 @@ fn limits_of_providers_are_named_with_their_rate_and_burst() {
         let time = Some(Duration::from_secs(volume.seconds));
         let options = Options { seed, time, ..Options::default() };
         let out = run_with(methods::find("quick").expect("a method"), &spec, &options);
-        let error_in = |unit, limit: Option<Limit>| {
-            let limit = limit.filter(|limit| is_shown(&out.metrics, unit, *limit))?;
-            error(limit, said(&out.verdicts, unit))
+        let error_in = |unit, limit: Option<Limit>, to_name: Option<Limit>| {
+            let is_due = to_name.is_some_and(|limit| is_shown(&out.metrics, unit, limit));
+            error(limit, is_due, said(&out.verdicts, unit))
         };
-        let ops = error_in(Unit::Iops, volume.ops_to_name());
-        let bytes = error_in(Unit::BytesPerSecond, volume.bytes_to_name());
+        let ops = error_in(Unit::Iops, volume.ops, volume.ops_to_name());
+        let bytes = error_in(Unit::BytesPerSecond, volume.bytes, volume.bytes_to_name());
         for error in ops.into_iter().chain(bytes) {
             let query: Vec<String> =
                 overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
