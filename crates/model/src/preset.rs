@@ -6,7 +6,7 @@ use toml::{Table, Value};
 use workload::units;
 
 use crate::classes;
-use crate::figure::{Figure, FigureOrigin};
+use crate::figure::{Figure, FigureOrigin, Size};
 use crate::link::{BUSES, bus};
 use crate::nearest::meant;
 use crate::ranges;
@@ -142,9 +142,10 @@ impl DriveSpec {
     }
 
     /// Returns the description with parameters overridden, by full names (`capacity`, `nand.dies`)
-    /// or short ones (`temperature` for `heat.ambient_c`). `link=BUS` inserts a host port before
-    /// the drive's own links; `bus=BUS` puts the drive itself on another bus, without the limits
-    /// of the one it has; `host=NAME` attaches the drive to a known host.
+    /// or short ones (`temperature` for `heat.ambient_c`). `slc=SIZE` is the size of the whole cache,
+    /// none of it fixed. `link=BUS` inserts a host port before the drive's own links; `bus=BUS` puts
+    /// the drive itself on another bus, without the limits of the one it has; `host=NAME` attaches
+    /// the drive to a known host.
     pub fn with_overrides(&self, pairs: &[(&str, &str)]) -> Result<DriveSpec, SpecError> {
         let mut spec = self.clone();
         for (key, value) in pairs {
@@ -182,6 +183,10 @@ impl DriveSpec {
         }
         if key == "host" && value.parse::<f64>().is_err() {
             return spec.behind(value);
+        }
+        if key == "slc" && spec.slc.fixed.0 > 0 {
+            spec.slc.fixed =
+                Figure { value: Size(0), from: FigureOrigin::Given, source: String::new() };
         }
         let full = SHORT.iter().find(|(short, _)| *short == key).map_or(key, |(_, full)| full);
         let mut table = Table::try_from(&spec).map_err(|e| e.to_string())?;

@@ -75,6 +75,7 @@ const RANGES: &[Range] = &[
     ("map.fat", 0.0, 1e9, "bytes"),
     ("slc.fixed", 0.0, LARGEST, "bytes"),
     ("slc.dynamic", 0.0, LARGEST, "bytes"),
+    ("slc.keep", 0.0, LARGEST, "bytes"),
     ("slc.drain", 0.0, 0.9, ""),
     ("slc.reenter", 0.0, 1.0, ""),
     ("slc.fold_factor", 0.1, 100.0, ""),

@@ -57,14 +57,19 @@ impl Shape {
     pub fn rules(&self, spec: &DriveSpec) -> Rules {
         let superblock = u64::from(self.layout.superblock_pages) * u64::from(*spec.map.unit_bytes);
         let bits = (*spec.nand.bits).max(1);
-        let [fixed, dynamic] = [spec.slc.fixed.0, spec.slc.dynamic.0]
+        let [fixed, dynamic, keep] = [spec.slc.fixed.0, spec.slc.dynamic.0, spec.slc.keep.0]
             .map(|bytes| (bytes * u64::from(bits)).div_ceil(superblock) as u32);
         let drain = spec.slc.drain.clamp(0.0, 0.9);
         let spare = spec.capacity.0 as f64 * *spec.op / superblock as f64;
+        // The fixed part is spare flash, of which collection needs some, too; the rest of it is dynamic.
+        let total = fixed.saturating_add(dynamic);
+        let fixed = fixed.min((spare / 2.0) as u32);
+        let dynamic = total - fixed;
+        let slc = Slc::new(fixed, dynamic, drain, *spec.slc.first, *spec.slc.reenter, bits);
         Rules {
             policy: *spec.collect.policy,
             shared_frontier: *spec.collect.shared,
-            slc: Slc::new(fixed, dynamic, drain, *spec.slc.first, *spec.slc.reenter, bits),
+            slc: slc.keeping(keep),
             wear: Wear { endurance: *spec.wear.endurance, seed: *spec.seed },
             level_lead: *spec.wear.level_lead,
             idle_free: (spare * *spec.collect.idle_free) as u32,

@@ -323,7 +323,7 @@ impl Default for MapSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlcSpec {
-    /// Capacity in host bytes that exists even on a full drive.
+    /// Capacity in host bytes that exists even on a full drive: at most half of the spare flash.
     pub fixed: Figure<Size>,
     /// Additional capacity in host bytes while the host leaves room.
     pub dynamic: Figure<Size>,
@@ -337,6 +337,9 @@ pub struct SlcSpec {
     pub fold_factor: Figure<f64>,
     /// Whether the cache is emptied when idle.
     pub idle_fold: Figure<bool>,
+    /// Data that stay in the dynamic part when the cache is emptied, bytes: reads of them are as
+    /// fast as those of the cache.
+    pub keep: Figure<Size>,
 }
 
 impl Default for SlcSpec {
@@ -349,6 +352,7 @@ impl Default for SlcSpec {
             reenter: guess(0.02),
             fold_factor: guess(1.0),
             idle_fold: guess(true),
+            keep: guess(Size(0)),
         }
     }
 }

@@ -46,7 +46,8 @@ impl PageMapped {
             return self.has_room(self.blocks.live(job.sb));
         }
         let mut victim = None;
-        if self.rules.idle_fold && self.blocks.slc_used() > 0 {
+        let used = self.blocks.slc_used();
+        if self.rules.idle_fold && used > self.rules.slc.kept(self.slc_limit()) {
             victim = self.blocks.oldest(true);
         }
         if victim.is_none() && self.blocks.free() < self.rules.idle_free {

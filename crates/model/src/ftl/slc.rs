@@ -5,9 +5,9 @@
 //! flash, but no more than the host leaves unfilled: a full drive needs its spare flash for
 //! collection and has no dynamic part. Once the cache is full, the drive writes directly and spends
 //! part of its time draining until the cache accepts writes again. A cache drained in idle time
-//! accepts them at once. On drives without a direct path, every write to the cache instead waits
-//! for an equal amount to be folded. The shapes of sustained writes follow from these rules alone
-//! (see `tests/it/fills.rs`).
+//! accepts them at once, and may keep some of its data, which are then read at its speed. On drives
+//! without a direct path, every write to the cache instead waits for an equal amount to be folded.
+//! The shapes of sustained writes follow from these rules alone (see `tests/it/fills.rs`).
 
 use super::superblock::FlashLayout;
 
@@ -25,6 +25,8 @@ pub struct Slc {
     pub first: bool,
     /// Fraction of the cache in use at which it accepts writes again.
     pub reenter: f64,
+    /// Part that stays in use after idle time, while the dynamic part has room for it.
+    pub keep: u32,
     /// Bits per cell outside the cache.
     pub bits: u32,
     /// Whether the cache accepts writes; otherwise it drains.
@@ -34,7 +36,12 @@ pub struct Slc {
 impl Slc {
     /// Creates an empty cache.
     pub fn new(fixed: u32, dynamic: u32, drain: f64, first: bool, reenter: f64, bits: u32) -> Slc {
-        Slc { fixed, dynamic, drain, first, reenter, bits, filling: true }
+        Slc { fixed, dynamic, drain, first, reenter, keep: 0, bits, filling: true }
+    }
+
+    /// The same cache, which keeps so many superblocks in idle time.
+    pub fn keeping(self, keep: u32) -> Slc {
+        Slc { keep, ..self }
     }
 
     /// Creates a cache of size 0.
@@ -46,13 +53,20 @@ impl Slc {
     /// `mapped` pages.
     pub fn limit(&self, used: u32, mapped: u64, layout: &FlashLayout) -> u32 {
         let pages = u64::from(layout.superblock_pages);
-        let cached = u64::from(used) * (pages / u64::from(self.bits));
+        // Data in the fixed part need a place outside the cache, and leave no more room in it.
+        let cached = u64::from(used.saturating_sub(self.fixed)) * (pages / u64::from(self.bits));
         let native = mapped.saturating_sub(cached);
         let logical = u64::from(layout.logical_pages);
         let unfilled = logical.saturating_sub(native);
         let spare = (u64::from(layout.superblocks) * pages).saturating_sub(logical);
         let room = (unfilled + spare.min(unfilled)) / pages;
         self.fixed + self.dynamic.min(room as u32)
+    }
+
+    /// Number of superblocks that idle time leaves in a cache of this maximum size: the fixed part
+    /// is always emptied for the next writes.
+    pub fn kept(&self, limit: u32) -> u32 {
+        self.keep.min(limit.saturating_sub(self.fixed))
     }
 
     /// Decides whether the next superblock for the host is an SLC one.
