@@ -20,6 +20,7 @@ use crate::heat::Heat;
 use crate::limit::Limits;
 use crate::link::{Links, Way};
 use crate::media::{Media, ns};
+use crate::pause::Pauses;
 use crate::reduction::{ReadCache, Reduction};
 use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
@@ -72,6 +73,7 @@ pub struct Drive {
     read_cache: ReadCache,
     read_ahead: ReadAhead,
     flushes: Cores,
+    pauses: Pauses,
     reduction: Reduction,
     /// Percentage of the endurance used before the first command.
     worn_percent: f64,
@@ -124,6 +126,7 @@ impl Drive {
             read_cache: ReadCache::new(spec.buffer.read_cache.0, page_bytes),
             read_ahead: ReadAhead::new(spec.buffer.read_ahead.0),
             flushes: Cores::new(*spec.command.flush_depth),
+            pauses: Pauses::new(&spec.pause),
             reduction: Reduction::new(&spec.content),
             worn_percent: *spec.wear.used * 100.0,
             partials: Partials::new(*spec.buffer.combine),
@@ -360,6 +363,10 @@ impl Drive {
             }
             ready = ready.max(admitted);
             offset = piece_end;
+        }
+        if self.pauses.count(bytes) {
+            done_ns += self.pauses.take(&mut self.media.vary);
+            self.cores.stop(done_ns);
         }
         (done_ns, CommandStatus::Ok)
     }

@@ -31,6 +31,11 @@ impl Cores {
         done_ns
     }
 
+    /// Occupies all cores until `end`.
+    pub fn stop(&mut self, end: u64) {
+        self.free.iter_mut().for_each(|free| *free = end.max(*free));
+    }
+
     /// Extends by `time` the work of the core that becomes free last, starting no earlier than
     /// `at`. Returns the end.
     pub fn hold(&mut self, at: u64, time: u64) -> u64 {

@@ -39,6 +39,7 @@ mod limit;
 mod link;
 mod media;
 mod nearest;
+mod pause;
 mod preset;
 mod presets;
 mod ranges;

@@ -33,12 +33,29 @@ fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
     }
 }
 
+/// When reads suspend a program or erase.
+#[derive(Clone, Copy, Debug)]
+struct Suspend {
+    /// Nanoseconds from the request to the read.
+    after: u64,
+    /// Times per program or erase.
+    most: u32,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
     free: u64,
     read_free: u64,
-    /// End of the last program or erase.
+    /// End of the last program or erase, and its length; those before it are taken to be as long.
     program_end: u64,
+    program_time: u64,
+    /// End of the program or erase that is under way, and how often reads have suspended it.
+    current_end: u64,
+    suspends: u32,
+    /// Time in which other planes may begin reads in the same suspension, and its end.
+    opened: u64,
+    open_until: u64,
+    resumed: u64,
     /// First page of the last unit programmed, and end time of its program operation.
     unit: u32,
     unit_done: u64,
@@ -50,6 +67,56 @@ impl Die {
     fn occupy(&mut self, end: u64) {
         assert!(end >= self.free, "the time of a die runs from {} back to {end}", self.free);
         self.free = end;
+    }
+
+    /// Begins a program or erase of this length at `begin`, behind those before it.
+    #[inline]
+    fn start_program(&mut self, begin: u64, end: u64) {
+        if begin >= self.program_end {
+            (self.current_end, self.suspends) = (end, 0);
+        }
+        (self.program_end, self.program_time) = (end, end - begin);
+    }
+
+    /// Begins a read of `time` in a plane that is free from `free` on, during a program. Returns its
+    /// begin: the program is suspended, unless it was too often; then the read precedes the next one.
+    /// Planes that read together suspend it once.
+    fn suspend(&mut self, at: u64, free: u64, time: u64, rule: Suspend) -> u64 {
+        let mut begin = (at + rule.after).min(self.program_end).max(free);
+        if begin >= self.program_end {
+            return begin;
+        }
+        if begin >= self.current_end {
+            // A later program of the queue.
+            let behind = (self.program_end - begin - 1) / self.program_time.max(1);
+            self.current_end = self.program_end - behind * self.program_time;
+            self.suspends = 0;
+        }
+        if begin + time + self.program_time <= self.current_end {
+            // It waits for its data, and the die is idle until they arrive.
+            return free.max(at);
+        }
+        if begin < self.open_until {
+            begin = begin.max(self.opened);
+        } else {
+            if self.suspends >= rule.most {
+                begin = self.current_end;
+                self.suspends = 0;
+                self.current_end = self.program_end.min(begin + self.program_time);
+            } else {
+                self.suspends += 1;
+            }
+            (self.opened, self.open_until) = (begin, begin + time);
+        }
+        let end = begin + time;
+        if begin < self.program_end {
+            let longer = end - begin.max(self.resumed).min(end);
+            self.program_end += longer;
+            self.current_end += longer;
+            self.free += longer;
+        }
+        self.resumed = self.resumed.max(end);
+        begin
     }
 }
 
@@ -123,6 +190,7 @@ pub struct Media {
     fold_program: u64,
     erase: u64,
     suspend: Option<u64>,
+    suspends: u32,
     page_transfer: u64,
     page_bytes: u64,
     row_pages: u32,
@@ -187,6 +255,7 @@ impl Media {
             fold_program,
             erase,
             suspend: (*nand.suspend_us >= 0.0).then(|| ns(*nand.suspend_us)),
+            suspends: *nand.suspends,
             page_transfer: transfer(*spec.map.unit_bytes),
             page_bytes: u64::from(*spec.map.unit_bytes),
             row_pages: shape.row_pages,
@@ -262,10 +331,10 @@ impl Media {
         Some(die * planes + (ppn / self.sensed_pages) as usize % planes)
     }
 
-    /// Senses a row of one die and transfers `pages`. Returns the start and the end of the
-    /// transfer.
+    /// Senses a row of one die and transfers `pages`; suspends a program at most so often. Returns the
+    /// start and the end of the transfer.
     #[inline]
-    fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> (u64, u64) {
+    fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool, most: u32) -> (u64, u64) {
         let index = self.die_of(ppn, slc);
         let channel = index % self.channels.len();
         let plane = self.plane_of(ppn, index);
@@ -279,29 +348,15 @@ impl Media {
         if self.vary.retries() {
             time *= 2;
         }
-        let sensed = if let Some(plane) = plane {
-            // Other planes read at the same time; a program waits for all of them.
-            let begin = match self.suspend {
-                Some(after) if die.program_end > at => {
-                    let begin = (at + after).min(die.program_end);
-                    die.program_end += time;
-                    die.free += time;
-                    begin
-                }
-                _ => at.max(die.program_end),
-            };
-            begin.max(self.planes[plane]) + time
-        } else {
-            let begin = match self.suspend {
-                Some(after) if die.free > at => {
-                    let begin = (at + after).max(die.read_free).min(die.free.max(at));
-                    die.free += time;
-                    begin
-                }
-                _ => at.max(die.free),
-            };
-            begin + time
+        // Planes read at the same time if they can; a program waits for all of them.
+        let free = plane.map_or(die.read_free, |plane| self.planes[plane]);
+        let begin = match self.suspend {
+            Some(after) if die.program_end > at => {
+                die.suspend(at, free, time, Suspend { after, most })
+            }
+            _ => free.max(at).max(die.program_end),
         };
+        let sensed = begin + time;
         die.read_free = sensed;
         die.free = die.free.max(sensed);
         let transfer = u64::from(pages) * self.page_transfer;
@@ -321,11 +376,16 @@ impl Media {
 
     /// Reads pages for the host. Returns the times of the first and the last data.
     pub fn read_for_host(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> (u64, u64) {
+        self.read_pages(at, ppn, n, slc, self.suspends)
+    }
+
+    #[inline]
+    fn read_pages(&mut self, at: u64, ppn: u32, n: u32, slc: bool, most: u32) -> (u64, u64) {
         let (mut ppn, end) = (ppn, ppn + n);
         let (mut first, mut last) = (u64::MAX, at);
         while ppn < end {
             let pages = (self.sensed_pages - ppn % self.sensed_pages).min(end - ppn);
-            let (begin, done_ns) = self.sense(at, ppn, pages, slc);
+            let (begin, done_ns) = self.sense(at, ppn, pages, slc, most);
             first = first.min(begin);
             last = last.max(done_ns);
             ppn += pages;
@@ -373,7 +433,8 @@ impl Flash for Media {
             self.traffic.sensed += self.page_bytes;
             return self.row.1;
         }
-        let (_, done_ns) = self.read_for_host(at, ppn, n, slc);
+        // Space must be freed as fast as it is used, so that these reads need not wait.
+        let (_, done_ns) = self.read_pages(at, ppn, n, slc, u32::MAX);
         self.row = ((ppn + n - 1) / self.row_pages, done_ns);
         done_ns
     }
@@ -391,9 +452,10 @@ impl Flash for Media {
         let program = if cause == ProgramCause::Fold { self.fold_program } else { cell.program };
         let program = self.vary.flash(program, ppn >> self.stride_bits, index, 1);
         let program = (program * share) >> 16;
-        let done_ns = moved_ns.max(die.free) + program;
+        let begin = moved_ns.max(die.free);
+        let done_ns = begin + program;
         die.occupy(done_ns);
-        die.program_end = done_ns;
+        die.start_program(begin, done_ns);
         (die.unit, die.unit_done) = (ppn, done_ns);
         self.row = (u32::MAX, 0);
         self.traffic.programmed += (u64::from(cell.unit_bytes) * share) >> 16;
@@ -414,8 +476,9 @@ impl Flash for Media {
         let mut done_ns = at;
         for unit in 0..self.units.min(dies) {
             let die = &mut self.dies[(first.wrapping_add(unit) % dies) as usize];
-            die.occupy(die.free.max(at) + self.erase);
-            die.program_end = die.free;
+            let begin = die.free.max(at);
+            die.occupy(begin + self.erase);
+            die.start_program(begin, begin + self.erase);
             done_ns = done_ns.max(die.free);
         }
         done_ns

@@ -96,6 +96,7 @@ const RANGES: &[Range] = &[
     ("nand.slc_program_us", 0.0, LONGEST_US, "us"),
     ("nand.bus_mb_s", 1.0, 1e5, "MB/s"),
     ("nand.suspend_us", -1.0, LONGEST_US, "us"),
+    ("nand.suspends", 0.0, 1e6, ""),
     ("wear.endurance", 1.0, 1e9, ""),
     ("wear.spares", 0.0, 0.5, ""),
     ("wear.level_lead", 0.0, 1e9, ""),
@@ -109,6 +110,8 @@ const RANGES: &[Range] = &[
     ("heat.bare_c_per_w", 0.0, 1000.0, "degrees C per W"),
     ("heat.cooled_c_per_w", 0.0, 1000.0, "degrees C per W"),
     ("heat.bare_s", 0.001, 1e6, "s"),
+    ("pause.every", 4096.0, LARGEST, "bytes"),
+    ("pause.ms", 0.0, 1e4, "ms"),
     ("vary.amount", 0.0, 10.0, ""),
     ("vary.specimen", 0.0, 0.2, ""),
     ("vary.die", 0.0, 0.2, ""),
@@ -173,10 +176,11 @@ mod tests {
     use super::*;
     use crate::DriveSpec;
 
-    /// A drive with a link and a throttle step, which has every parameter.
+    /// A drive with a link, a throttle step and a pause, which has every parameter.
     fn complete() -> Table {
         let text = "[[link]]\nbus = \"usb-2\"\n\
-                    [[heat.throttle]]\nabove_c = 80\nbelow_c = 77\nlimit_mb_s = 100\n";
+                    [[heat.throttle]]\nabove_c = 80\nbelow_c = 77\nlimit_mb_s = 100\n\
+                    [[pause]]\nevery = \"1MiB\"\nms = 1\n";
         Table::try_from(DriveSpec::parse("x.toml", text).expect("well formed")).expect("a table")
     }
 

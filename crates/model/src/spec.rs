@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::alias::AliasSpec;
 use crate::declared::DeclaredSpec;
 use crate::fault::FaultSpec;
-use crate::figure::{Figure, Size};
+use crate::figure::{Figure, FigureOrigin, Size};
 use crate::ftl::collect::Policy;
 
 fn guess<T>(value: T) -> Figure<T> {
@@ -52,6 +52,8 @@ pub struct DriveSpec {
     pub nand: NandSpec,
     pub wear: WearSpec,
     pub heat: HeatSpec,
+    /// Pauses of the controller.
+    pub pause: Vec<PauseSpec>,
     /// Variation between drives, sessions and operations.
     pub vary: VarySpec,
     /// Counterfeit capacity.
@@ -87,6 +89,7 @@ impl Default for DriveSpec {
             nand: NandSpec::default(),
             wear: WearSpec::default(),
             heat: HeatSpec::default(),
+            pause: Vec::new(),
             vary: VarySpec::default(),
             alias: AliasSpec::default(),
             fault: FaultSpec::default(),
@@ -439,6 +442,8 @@ pub struct NandSpec {
     pub bus_mb_s: Figure<f64>,
     /// Time after which a read suspends a program or erase, us; negative: it waits for the end.
     pub suspend_us: Figure<f64>,
+    /// How often reads suspend a program or erase; further ones wait for its end.
+    pub suspends: Figure<u32>,
 }
 
 impl Default for NandSpec {
@@ -457,6 +462,12 @@ impl Default for NandSpec {
             slc_program_us: guess(75.0),
             bus_mb_s: guess(800.0),
             suspend_us: guess(20.0),
+            suspends: Figure {
+                value: 20,
+                from: FigureOrigin::Guessed,
+                source: "US patent 10,956,081 (2021) describes a largest number, without a value"
+                    .into(),
+            },
         }
     }
 }
@@ -531,6 +542,16 @@ impl Default for HeatSpec {
             throttle: Vec::new(),
         }
     }
+}
+
+/// Pauses in which the controller saves its map or moves data, and serves no command.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PauseSpec {
+    /// Bytes that the host writes between two of them.
+    pub every: Figure<Size>,
+    /// Their mean length, ms.
+    pub ms: Figure<f64>,
 }
 
 /// Variation. Standard deviations are fractions of a time. The model itself is deterministic: if

@@ -137,6 +137,15 @@ impl Vary {
         self.retry_below > 0 && ((self.draw() >> 32) as u32) < self.retry_below
     }
 
+    /// Returns the length of a pause with this mean: at least half of it, and an exponential rest.
+    pub fn pause(&mut self, mean: u64) -> u64 {
+        if !self.on {
+            return mean;
+        }
+        let quantile = (self.draw() >> 56) as usize;
+        (mean as f64 * (0.5 + 0.5 * waiting(quantile))) as u64
+    }
+
     /// Returns the completion time that the host sees: `done` plus the deviation of the host's
     /// delay from its mean, which is part of the drive's latency.
     #[inline]
