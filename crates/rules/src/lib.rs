@@ -37,6 +37,7 @@ mod heat;
 mod host;
 mod in_drive;
 mod just_written;
+mod limit;
 mod limit_test;
 mod link;
 mod map_cache;
@@ -94,7 +95,7 @@ pub use untrimmed::ReachedState;
 pub use untrimmed::States;
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 38] = [
+static RULES: [&Rule; 39] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -115,6 +116,7 @@ static RULES: [&Rule; 38] = [
     &group::IO,
     &cpu_shared::RULE,
     &rate_limit::RULE,
+    &rate_limit::BEYOND,
     &stall::RULE,
     &others::RULE,
     &link::RULE,

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Every rule with its name, in the order of their conclusions.
-static NAMES: [(&str, &Rule); 38] = [
+static NAMES: [(&str, &Rule); 39] = [
     ("ram", &ram::RULE),
     ("cache end", &cache_end::RULE),
     ("untrimmed", &untrimmed::UNTRIMMED),
@@ -34,6 +34,7 @@ static NAMES: [(&str, &Rule); 38] = [
     ("io limit", &group::IO),
     ("cpu shared", &cpu_shared::RULE),
     ("rate limit", &rate_limit::RULE),
+    ("limit beyond", &rate_limit::BEYOND),
     ("stall", &stall::RULE),
     ("others", &others::RULE),
     ("link", &link::RULE),
@@ -87,6 +88,7 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         ("io limit", Cause, ram),
         ("cpu shared", Cause, "quota"),
         ("rate limit", Cause, "ram, quota, io limit"),
+        ("limit beyond", Cause, "ram, quota, io limit, cpu shared"),
         ("stall", Cause, ram),
         ("others", Cause, ram),
         ("link", Bound, ram),

@@ -7,7 +7,7 @@ use workload::OpKind::{Read, Write};
 use super::{short, table};
 use crate::changes::{DEPTH, limit_test_name, other_size_name};
 use crate::limit_test::{LimitTest, next_limit_test};
-use crate::rate_limit::{RULE, rate_limit};
+use crate::rate_limit::{RULE, limit_beyond, rate_limit};
 use crate::rule::Facts;
 use crate::testing::{digest, in_order, named, random, target, with_link};
 use crate::{Checks, Digest, Plateau, Ruling};
@@ -61,6 +61,20 @@ fn runs_agree_within_5_percent_and_blocks_of_another_size_tell_what_is_counted()
     table(said, rows);
     let no_burst = Digest { plateau: None, ..test(4.096, 1.0) };
     assert_eq!(said(vec![test(4.096, 1.0), no_burst, other_size(8.192)]), "nothing");
+}
+
+#[test]
+fn a_limit_that_no_figure_has_is_said_without_one_if_two_runs_show_it() {
+    let said = |tests: Vec<Digest>| {
+        let cells = [random(Read, 1, 1, 1000.0), random(Read, 1, DEPTH, 8000.0)];
+        short(limit_beyond(&[&cells[..], &tests].concat()))
+    };
+    let rows = [
+        (vec![test(5.0, 1.0), test(5.0, 1.0), other_size(10.0)], "RATE LIMIT"),
+        (vec![test(5.0, 1.0), other_size(10.0)], "nothing"),
+        (vec![test(4.096, 1.0), test(4.096, 1.0), other_size(8.192)], "nothing"),
+    ];
+    table(said, rows);
 }
 
 #[test]
@@ -195,5 +209,6 @@ fn waiting_for_what_is_in_flight_takes_a_tenth_of_a_test() {
 }
 
 pub fn examples() -> Vec<Ruling> {
-    judge(&[test(4.096, 1.024), test(4.1, 1.03), other_size(8.2)])
+    let tests = [test(4.096, 1.024), test(4.1, 1.03), other_size(8.2)];
+    [judge(&tests), limit_beyond(&tests)].concat()
 }
