@@ -19,7 +19,7 @@ pub(super) struct Maps {
     pub classes: i32,
     /// By name of a process: requests, and their bytes. The only hash.
     pub others: i32,
-    /// One mask: a request is followed if a random number has none of its bits.
+    /// One mask: after a call that is followed, as many are skipped as a random number has under it.
     pub mask: i32,
 }
 
@@ -29,25 +29,28 @@ pub(super) struct Maps {
 pub(super) const THREADS: u32 = 1 << 12;
 pub(super) const REQUESTS: u32 = 1 << 16;
 
-/// The state of a thread: its number, the time of its last system call, that of the last return, and
-/// the completions since (number << 48 | sum of their times since that return, in units of 16 ns).
+/// The state of a thread: its number, the time of its last system call or 0 if it is not followed, how
+/// many calls to skip until one is; and the completions since the last return: the time of the first,
+/// and all of them (number << 48 | sum of their times since the first, in units of 16 ns).
 pub(super) mod thread {
     pub const NUMBER: i16 = 0;
     pub const CALLED: i16 = 8;
-    pub const RETURNED: i16 = 16;
-    pub const COMPLETED: i16 = 24;
-    pub const BYTES: usize = 32;
+    pub const SKIPS: i16 = 16;
+    pub const FIRST: i16 = 24;
+    pub const COMPLETED: i16 = 32;
+    pub const BYTES: usize = 40;
 }
 
-/// A request in the block layer.
+/// A request in the block layer, and whether it was issued.
 pub(super) mod queued {
     pub const POINTER: i16 = 0;
     pub const AT: i16 = 8;
     pub const HELD: i16 = 16;
     pub const THREAD: i16 = 24;
     pub const DIRECTION: i16 = 32;
+    pub const IS_ISSUED: i16 = 40;
 }
-pub(super) const QUEUED_BYTES: usize = 40;
+pub(super) const QUEUED_BYTES: usize = 48;
 
 /// A request that found no room in the block layer.
 pub(super) mod refused {

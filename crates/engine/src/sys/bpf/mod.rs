@@ -278,11 +278,12 @@ impl Tracer {
         Ok(Tracer { sums, classes, others: processes, mask, _attachments: attachments.into() })
     }
 
-    /// Follows one request in so many, a power of two, chosen at random.
-    pub(crate) fn follow_one_in(&self, requests: u64) {
-        assert!(requests.is_power_of_two(), "a mask of random bits");
-        // A failure would leave the choice as it was.
-        let _ = self.mask.set(&0u32.to_ne_bytes(), requests - 1);
+    /// Follows the requests of about one system call in so many, a power of two, at random distances.
+    pub(crate) fn follow_one_in(&self, calls: u64) {
+        assert!(calls.is_power_of_two(), "a mask of random bits");
+        // Distances up to twice the mean. A failure would leave the choice as it was.
+        let mask = if calls == 1 { 0 } else { 2 * calls - 1 };
+        let _ = self.mask.set(&0u32.to_ne_bytes(), mask);
     }
 
     /// The sums so far.

@@ -129,22 +129,36 @@ fn pointer_slot(a: &mut Assembler, map: i32, pointer: Reg, key: i16, end: Label)
     a.jump_if(If::Equal, R0, 0, end);
 }
 
-/// A system call begins.
+/// A system call begins. One in so many is followed, as are all requests that it queues.
 pub(super) fn call_begins(maps: &Maps, process: u32) -> Vec<u64> {
     let mut a = Assembler::default();
-    let (end, same_thread) = (a.label(), a.label());
+    let (end, same_thread, is_chosen) = (a.label(), a.label(), a.label());
     only_own_threads(&mut a, process, -8, end);
     thread_slot(&mut a, maps, -8, -12, end);
     a.alu(Alu::Move, R7, R0);
-    a.call(Helper::Time);
-    a.store(Eight, R7, thread::CALLED, R0);
     a.load(Eight, R1, Frame, -8);
     a.load(Eight, R2, R7, thread::NUMBER);
     a.jump_if_reg(If::Equal, R1, R2, same_thread);
     a.store(Eight, R7, thread::NUMBER, R1);
-    a.store(Eight, R7, thread::RETURNED, R0);
+    a.store_number(Eight, R7, thread::SKIPS, 0);
     a.store_number(Eight, R7, thread::COMPLETED, 0);
     a.bind(same_thread);
+    a.load(Eight, R1, R7, thread::SKIPS);
+    a.jump_if(If::Equal, R1, 0, is_chosen);
+    a.alu_number(Alu::Subtract, R1, 1);
+    a.store(Eight, R7, thread::SKIPS, R1);
+    a.store_number(Eight, R7, thread::CALLED, 0);
+    a.jump_if(If::NotEqual, R7, 0, end);
+    a.bind(is_chosen);
+    a.store_number(Four, Frame, -12, 0);
+    look_up(&mut a, maps.mask, -12);
+    a.jump_if(If::Equal, R0, 0, end);
+    a.load(Eight, R8, R0, 0);
+    a.call(Helper::Random);
+    a.alu(Alu::And, R0, R8);
+    a.store(Eight, R7, thread::SKIPS, R0);
+    a.call(Helper::Time);
+    a.store(Eight, R7, thread::CALLED, R0);
     a.exit(end);
     a.finish()
 }
@@ -159,23 +173,22 @@ pub(super) fn call_returns(maps: &Maps, process: u32) -> Vec<u64> {
     a.load(Eight, R1, Frame, -8);
     a.load(Eight, R2, R7, thread::NUMBER);
     a.jump_if_reg(If::NotEqual, R1, R2, end);
-    a.call(Helper::Time);
-    // Since the last return.
-    a.load(Eight, R6, R7, thread::RETURNED);
-    a.store(Eight, R7, thread::RETURNED, R0);
-    a.alu(Alu::Subtract, R0, R6);
-    a.alu(Alu::Move, R6, R0);
     a.load(Eight, R8, R7, thread::COMPLETED);
     a.jump_if(If::Equal, R8, 0, end);
+    // Before the exchange: the first completion after it sets the time of another first.
+    a.load(Eight, R6, R7, thread::FIRST);
     a.alu_number(Alu::Move, R8, 0);
     a.exchange(R7, thread::COMPLETED, R8);
+    a.call(Helper::Time);
+    a.alu(Alu::Subtract, R0, R6);
+    a.alu(Alu::Move, R6, R0);
     a.alu(Alu::Move, R9, R8);
     a.alu_number(Alu::ShiftRight, R9, COUNT_SHIFT);
-    // Number x time since the last return, less the sum of the times of the completions.
+    // Number x time since the first completion, less the sum of the times of all since the first.
     a.alu(Alu::Multiply, R6, R9);
     a.alu_number(Alu::ShiftLeft, R8, 64 - COUNT_SHIFT);
     a.alu_number(Alu::ShiftRight, R8, 64 - COUNT_SHIFT - UNIT_SHIFT);
-    // A completion that is counted here may have taken its time since an earlier return.
+    // Processors need not agree to the nanosecond.
     let is_later = a.label();
     a.jump_if_reg(If::Greater, R6, R8, is_later);
     a.alu(Alu::Move, R8, R6);
@@ -214,9 +227,15 @@ fn place_slot(a: &mut Assembler, maps: &Maps, at: &Offsets, place: Reg, end: Lab
 pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> Vec<u64> {
     let mut a = Assembler::default();
     let (end, foreign, data, counted) = (a.label(), a.label(), a.label(), a.label());
-    let (by_caller, followed) = (a.label(), a.label());
+    let (by_caller, followed, unknown) = (a.label(), a.label(), a.label());
     a.load(Eight, R7, R1, 8 * argument);
     only_this_drive(&mut a, at, of, end);
+    // An earlier request with this pointer was forgotten: a merge takes it along.
+    pointer_slot(&mut a, maps.queued, R7, -4, end);
+    a.load(Eight, R1, R0, queued::POINTER);
+    a.jump_if_reg(If::NotEqual, R1, R7, unknown);
+    a.store_number(Eight, R0, queued::POINTER, 0);
+    a.bind(unknown);
     a.load(Four, R8, R7, at.bio_flags);
     a.load(Four, R9, R7, at.bio_bytes);
     a.call(Helper::CurrentThread);
@@ -246,11 +265,16 @@ pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> 
     a.add_atomically(R0, sums::QUEUED, R1);
     a.add_atomically(R0, sums::QUEUED_BYTES, R9);
     a.jump_if(If::Greater, R8, 1, end);
-    // A worker issues what was refused, for the thread that called.
+    thread_slot(&mut a, maps, -16, -4, end);
+    a.load(Eight, R9, R0, thread::CALLED);
+    a.load(Eight, R1, Frame, -16);
+    a.load(Eight, R2, R0, thread::NUMBER);
+    a.jump_if_reg(If::Equal, R1, R2, by_caller);
+    // A worker, which calls nothing, issues what was refused, for the thread that called.
     a.call(Helper::CurrentTask);
     a.load(Four, R1, R0, at.task_flags);
     a.alu_number(Alu::And, R1, WORKER);
-    a.jump_if(If::Equal, R1, 0, by_caller);
+    a.jump_if(If::Equal, R1, 0, end);
     place_slot(&mut a, maps, at, R6, end);
     a.load(Eight, R1, R0, refused::PLACE);
     a.jump_if_reg(If::NotEqual, R1, R6, end);
@@ -259,25 +283,14 @@ pub(super) fn queues(maps: &Maps, at: &Offsets, of: Followed, argument: i16) -> 
     a.load(Eight, R1, R0, refused::THREAD);
     a.store(Eight, Frame, -16, R1);
     a.jump_if(If::NotEqual, R7, 0, followed);
-    // Only a sample of fast ones.
     a.bind(by_caller);
-    a.store_number(Four, Frame, -8, 0);
-    look_up(&mut a, maps.mask, -8);
-    a.jump_if(If::Equal, R0, 0, end);
-    a.load(Eight, R9, R0, 0);
-    a.call(Helper::Random);
-    a.alu(Alu::And, R0, R9);
-    a.jump_if(If::NotEqual, R0, 0, end);
-    thread_slot(&mut a, maps, -16, -4, end);
-    a.load(Eight, R1, Frame, -16);
-    a.load(Eight, R2, R0, thread::NUMBER);
-    a.jump_if_reg(If::NotEqual, R1, R2, end);
-    a.load(Eight, R9, R0, thread::CALLED);
+    a.jump_if(If::Equal, R9, 0, end);
     a.bind(followed);
     pointer_slot(&mut a, maps.queued, R7, -4, end);
     a.alu(Alu::Move, R6, R0);
     a.store(Eight, R6, queued::POINTER, R7);
     a.store(Eight, R6, queued::DIRECTION, R8);
+    a.store_number(Eight, R6, queued::IS_ISSUED, 0);
     a.load(Eight, R1, Frame, -16);
     a.store(Eight, R6, queued::THREAD, R1);
     a.call(Helper::Time);
@@ -395,9 +408,11 @@ pub(super) fn issues(maps: &Maps, at: &Offsets, argument: i16) -> Vec<u64> {
     a.jump_if(If::Equal, R8, 0, end);
     pointer_slot(&mut a, maps.queued, R8, -4, end);
     a.load(Eight, R1, R0, queued::POINTER);
-    a.jump_if_reg(If::NotEqual, R1, R8, reissue);
+    a.jump_if_reg(If::NotEqual, R1, R8, end);
     a.alu(Alu::Move, R6, R0);
-    a.store_number(Eight, R6, queued::POINTER, 0);
+    a.load(Eight, R1, R6, queued::IS_ISSUED);
+    a.jump_if(If::NotEqual, R1, 0, reissue);
+    a.store_number(Eight, R6, queued::IS_ISSUED, 1);
     pointer_slot(&mut a, maps.issued, R7, -4, end);
     a.alu(Alu::Move, R9, R0);
     a.store(Eight, R9, issued::POINTER, R7);
@@ -512,14 +527,18 @@ pub(super) fn completes(maps: &Maps) -> Vec<u64> {
     a.load(Eight, R1, Frame, -16);
     a.load(Eight, R2, R0, thread::NUMBER);
     a.jump_if_reg(If::NotEqual, R1, R2, end);
-    // The thread may have returned since this time was taken.
-    a.load(Eight, R1, R0, thread::RETURNED);
-    let (later, counted) = (a.label(), a.label());
-    a.jump_if_reg(If::Greater, R1, R8, later);
+    let (has_first, earlier, counted) = (a.label(), a.label(), a.label());
+    a.load(Eight, R1, R0, thread::COMPLETED);
+    a.jump_if(If::NotEqual, R1, 0, has_first);
+    a.store(Eight, R0, thread::FIRST, R8);
+    a.bind(has_first);
+    a.load(Eight, R1, R0, thread::FIRST);
+    // Another processor may have set the first in between.
+    a.jump_if_reg(If::Greater, R1, R8, earlier);
     a.alu(Alu::Subtract, R8, R1);
     a.alu_number(Alu::ShiftRight, R8, UNIT_SHIFT);
     a.jump_if(If::NotEqual, R6, 0, counted);
-    a.bind(later);
+    a.bind(earlier);
     a.alu_number(Alu::Move, R8, 0);
     a.bind(counted);
     a.alu_number(Alu::Move, R1, 1);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -82,6 +83,35 @@ fn read_blocks(file: &tempfile::NamedTempFile, count: u64, place: fn(u64) -> u64
 /// Reads one block after the other.
 fn read_direct(file: &tempfile::NamedTempFile, reads: u64) -> Option<()> {
     read_blocks(file, reads, |number| number % 1024)
+}
+
+/// Reads all 4 MiB around the page cache in one call, so many times.
+fn read_whole(file: &tempfile::NamedTempFile, reads: u64) -> Option<()> {
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(libc::O_DIRECT).open(file.path()).ok()?;
+    let (bytes, mut memory) = (4 << 20, vec![0; (4 << 20) + 4096]);
+    let start = memory.as_ptr().align_offset(4096);
+    for _ in 0..reads {
+        file.read_exact_at(&mut memory[start..start + bytes], 0).ok()?;
+    }
+    Some(())
+}
+
+/// Reads 16 blocks in order in one call, which the kernel merges.
+fn read_at_once(file: &tempfile::NamedTempFile) -> Option<()> {
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(libc::O_DIRECT).open(file.path()).ok()?;
+    let mut memory = vec![0u8; 17 * 4096];
+    let start = memory.as_ptr().align_offset(4096);
+    let mut ring = io_uring::IoUring::new(16).ok()?;
+    for (number, block) in memory[start..].chunks_exact_mut(4096).take(16).enumerate() {
+        let descriptor = io_uring::types::Fd(file.as_raw_fd());
+        let read = io_uring::opcode::Read::new(descriptor, block.as_mut_ptr(), 4096);
+        // SAFETY: `memory` outlives the ring, whose wait ends when all reads have ended.
+        unsafe { ring.submission().push(&read.offset(number as u64 * 4096).build()) }.ok()?;
+    }
+    ring.submit_and_wait(16).ok()?;
+    ring.completion().all(|read| read.result() == 4096).then_some(())
 }
 
 /// Attempts to see all completions. The kernel of a sandbox runs no programs while a completion
@@ -169,15 +199,9 @@ fn reads_of_the_same_sectors_at_the_same_time_are_told_apart() {
 #[test]
 fn every_byte_of_reads_that_the_block_layer_divides_is_counted() {
     let Some(FollowedFile { file, tracer, .. }) = &followed_file() else { return };
-    let options = File::options().read(true).custom_flags(libc::O_DIRECT).open(file.path());
-    let (Ok(direct), bytes) = (options, 4usize << 20) else { return };
-    let mut memory = vec![0; bytes + 4096];
-    let start = memory.as_ptr().align_offset(4096);
-    let (before, began) = (tracer.read(), Instant::now());
-    for _ in 0..20 {
-        if direct.read_exact_at(&mut memory[start..start + bytes], 0).is_err() {
-            return println!("skipped: no reads around the page cache");
-        }
+    let (before, began, bytes) = (tracer.read(), Instant::now(), 4 << 20);
+    if read_whole(file, 20).is_none() {
+        return println!("skipped: no reads around the page cache");
     }
     let since = tracer.read().since(&before);
     let reads = since.data[0];
@@ -207,6 +231,19 @@ fn flushes_and_the_writes_before_them_are_counted() {
     assert!(writes.queued_bytes >= 20 * (64 << 10), "{since:?}");
     assert!(since.flushes <= 20 + since.metadata[1].queued, "{since:?}");
     assert_within(&since, began.elapsed());
+}
+
+#[test]
+fn a_request_is_not_taken_for_an_earlier_one_that_a_merge_took_along() {
+    let Some(FollowedFile { file, tracer, .. }) = &followed_file() else { return };
+    tracer.follow_one_in(4);
+    for _ in 0..100 {
+        let (before, began) = (tracer.read(), Instant::now());
+        if read_at_once(file).is_none() {
+            return println!("skipped: no io_uring, or no reads around the page cache");
+        }
+        assert_within(&tracer.read().since(&before), began.elapsed());
+    }
 }
 
 #[test]
