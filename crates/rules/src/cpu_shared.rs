@@ -21,10 +21,19 @@ pub static RULE: Rule = Rule {
     judge: |facts| cpu_shared(facts.seen).into_iter().collect(),
 };
 
+/// Whether a thread of a workload waited for a processor during enough of its time.
+pub(super) fn waits(subject: &Subject<'_>) -> bool {
+    waiting_share(subject) >= WAITING_MIN
+}
+
+fn waiting_share(subject: &Subject<'_>) -> f64 {
+    subject.share_of_time(|run| run.waiting_s)
+}
+
 pub fn cpu_shared(seen: &[Digest]) -> Option<Ruling> {
     let subjects = Subject::reported(seen);
-    let shares = subjects.iter().map(|s| (s, s.share_of_time(|run| run.waiting_s)));
-    let waiting: Vec<_> = shares.filter(|(_, share)| *share >= WAITING_MIN).collect();
+    let waiting: Vec<_> =
+        subjects.iter().filter(|s| waits(s)).map(|s| (s, waiting_share(s))).collect();
     let (worst, share) = waiting.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "The processor was shared: a thread that could have issued {} waited for it during {} of \

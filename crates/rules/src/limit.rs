@@ -1,6 +1,7 @@
 //! What a test shows of a limit: what it counts, how much of that a second, and what passes faster
 //! after a rest.
 
+use super::cpu_shared::waits;
 use super::grid::within;
 use super::subject::Subject;
 use crate::changes::{is_limit_test, is_other_size_of};
@@ -49,8 +50,8 @@ pub struct Limit {
     pub burst: f64,
     /// Whether that may be only a part of what the bucket holds.
     pub is_part: bool,
-    /// Whether it passes after a second rest, too.
-    pub is_repeated: bool,
+    /// Whether two runs show it, during which no thread waited for a processor.
+    pub is_sure: bool,
 }
 
 impl Limit {
@@ -69,7 +70,7 @@ impl Limit {
             per_s: counted.of_bytes(rate, block_bytes),
             burst: counted.of_bytes(burst_bytes, block_bytes),
             is_part,
-            is_repeated: test.runs().count() > 1,
+            is_sure: test.runs().count() > 1 && !waits(test),
         })
     }
 

@@ -39,12 +39,7 @@ pub static RULE: Rule = Rule {
 /// A limit that no figure has leaves them to the rules of the drive.
 pub static BEYOND: Rule = Rule {
     role: Role::Cause,
-    overridden_by: &[
-        &super::ram::RULE,
-        &super::group::QUOTA,
-        &super::group::IO,
-        &super::cpu_shared::RULE,
-    ],
+    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
     judge: |facts| limit_beyond(facts.seen),
 };
 
@@ -55,12 +50,11 @@ pub fn rate_limit(seen: &[Digest]) -> Vec<Ruling> {
     limits.filter_map(|limit| of_figures(&limit, &figures(&subjects, &limit))).collect()
 }
 
-/// The limits that no figure has, because their bursts last longer. What passes after a single rest
-/// may be chance.
+/// The limits that no figure has, because their bursts last longer.
 pub fn limit_beyond(seen: &[Digest]) -> Vec<Ruling> {
     let subjects = Subject::all(seen);
     let limits = limits(&subjects).into_iter();
-    let beyond = limits.filter(|l| l.is_repeated && figures(&subjects, l).is_empty());
+    let beyond = limits.filter(|l| l.is_sure && figures(&subjects, l).is_empty());
     beyond.map(|limit| of_no_figure(&limit)).collect()
 }
 
@@ -114,9 +108,11 @@ fn ruling(limit: &Limit, text: String) -> Ruling {
         Counted::Operations => (Unit::Iops, Unit::Number),
         Counted::Bytes => (Unit::BytesPerSecond, Unit::Bytes),
     };
-    Ruling::yes(VerdictKind::RateLimit, text)
-        .with("limit per second", limit.per_s, of_limit)
-        .with(format!("{}burst after a rest", least(limit)), limit.burst, of_burst)
+    Ruling::yes(VerdictKind::RateLimit, text).with("limit per second", limit.per_s, of_limit).with(
+        format!("{}burst after a rest", least(limit)),
+        limit.burst,
+        of_burst,
+    )
 }
 
 fn limit_in_words(limit: &Limit) -> String {

@@ -88,7 +88,7 @@ fn each_rule_has_its_place_its_role_and_the_rules_that_override_it() {
         ("io limit", Cause, ram),
         ("cpu shared", Cause, "quota"),
         ("rate limit", Cause, "ram, quota, io limit"),
-        ("limit beyond", Cause, "ram, quota, io limit, cpu shared"),
+        ("limit beyond", Cause, "ram, quota, io limit"),
         ("stall", Cause, ram),
         ("others", Cause, ram),
         ("link", Bound, ram),

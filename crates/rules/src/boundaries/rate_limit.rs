@@ -69,9 +69,12 @@ fn a_limit_that_no_figure_has_is_said_without_one_if_two_runs_show_it() {
         let cells = [random(Read, 1, 1, 1000.0), random(Read, 1, DEPTH, 8000.0)];
         short(limit_beyond(&[&cells[..], &tests].concat()))
     };
+    let waiting = |waiting_s| Digest { waiting_s, ..test(5.0, 1.0) };
     let rows = [
         (vec![test(5.0, 1.0), test(5.0, 1.0), other_size(10.0)], "RATE LIMIT"),
         (vec![test(5.0, 1.0), other_size(10.0)], "nothing"),
+        (vec![waiting(0.09), waiting(0.09), other_size(10.0)], "RATE LIMIT"),
+        (vec![waiting(0.11), waiting(0.11), other_size(10.0)], "nothing"),
         (vec![test(4.096, 1.0), test(4.096, 1.0), other_size(8.192)], "nothing"),
     ];
     table(said, rows);
