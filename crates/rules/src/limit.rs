@@ -42,7 +42,7 @@ impl Counted {
 
 /// A limit that a test shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
+pub struct ShownLimit {
     pub counted: Counted,
     /// What is counted, per second.
     pub per_s: f64,
@@ -54,9 +54,9 @@ pub struct Limit {
     pub is_sure: bool,
 }
 
-impl Limit {
+impl ShownLimit {
     /// The limit that holds all runs of a test to one rate after a burst.
-    pub fn shown_by(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<Limit> {
+    pub fn from_test(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<ShownLimit> {
         let (rate, block_bytes) = (kept_rate(test)?, test.first().block_bytes);
         let counted = match other_rates(subjects, block_bytes) {
             Some(other) => counted([rate / f64::from(block_bytes), rate], other)?,
@@ -65,7 +65,7 @@ impl Limit {
             None => return None,
         };
         let (burst_bytes, is_part) = whole_burst(test);
-        Some(Limit {
+        Some(ShownLimit {
             counted,
             per_s: counted.of_bytes(rate, block_bytes),
             burst: counted.of_bytes(burst_bytes, block_bytes),
@@ -75,7 +75,7 @@ impl Limit {
     }
 
     /// Whether two tests show one limit.
-    pub fn is_same(&self, another: &Limit) -> bool {
+    pub fn is_same(&self, another: &ShownLimit) -> bool {
         self.counted == another.counted && within(self.per_s, another.per_s, SAME_RATE)
     }
 }

@@ -11,7 +11,7 @@ use rig::{Bus, TargetInfo};
 use workload::OpKind::Read;
 
 use super::grid::{Grid, within};
-use super::limit::{Counted, Limit};
+use super::limit::{Counted, ShownLimit};
 use super::subject::Subject;
 use crate::Digest;
 use crate::changes::{DEPTH, LARGER, is_limit_test};
@@ -89,9 +89,9 @@ pub fn next_limit_test(target: &TargetInfo, seen: &[Digest]) -> Option<LimitTest
         ([], Some(small)) => Some(small),
         ([], None) => grid.large_at_limit(ceiling, false),
         ([test], Some(small)) if test.first().block_bytes == small.block => {
-            match Limit::shown_by(test, &subjects) {
-                Some(Limit { counted: Counted::Bytes, .. }) => None,
-                Some(Limit { per_s, .. }) => grid.large_behind(ceiling, per_s),
+            match ShownLimit::from_test(test, &subjects) {
+                Some(ShownLimit { counted: Counted::Bytes, .. }) => None,
+                Some(ShownLimit { per_s, .. }) => grid.large_behind(ceiling, per_s),
                 None => grid.large_at_limit(ceiling, true),
             }
         }

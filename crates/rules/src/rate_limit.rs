@@ -17,7 +17,7 @@ use workload::units::{decimal, throughput};
 use super::Ruling;
 use super::cpu_shared::cpu_shared;
 use super::grid::within;
-use super::limit::{Counted, Limit, SAME_RATE};
+use super::limit::{Counted, SAME_RATE, ShownLimit};
 use super::rule::{Role, Rule};
 use super::subject::{Subject, listed};
 use crate::Digest;
@@ -54,19 +54,19 @@ pub fn rate_limit(seen: &[Digest]) -> Vec<Ruling> {
 pub fn limit_beyond(seen: &[Digest]) -> Vec<Ruling> {
     let subjects = Subject::all(seen);
     let limits = limits(&subjects).into_iter();
-    let beyond = limits.filter(|l| l.is_sure && figures(&subjects, l).is_empty());
-    beyond.map(|limit| of_no_figure(&limit)).collect()
+    let unseen = limits.filter(|l| l.is_sure && figures(&subjects, l).is_empty());
+    unseen.map(|limit| of_no_figure(&limit)).collect()
 }
 
 /// The limits that tests show.
-fn limits(subjects: &[Subject<'_>]) -> Vec<Limit> {
+fn limits(subjects: &[Subject<'_>]) -> Vec<ShownLimit> {
     let tests = subjects.iter().filter(|subject| {
         let first = subject.first();
         let is_test = is_limit_test(subject.name()) || (first.is_run() && first.random);
         first.mix == Mix::READ && is_test
     });
-    let mut limits: Vec<Limit> = Vec::new();
-    for limit in tests.filter_map(|test| Limit::shown_by(test, subjects)) {
+    let mut limits: Vec<ShownLimit> = Vec::new();
+    for limit in tests.filter_map(|test| ShownLimit::from_test(test, subjects)) {
         if !limits.iter().any(|known| known.is_same(&limit)) {
             limits.push(limit);
         }
@@ -75,12 +75,12 @@ fn limits(subjects: &[Subject<'_>]) -> Vec<Limit> {
 }
 
 /// The reported workloads that a limit holds.
-fn figures<'s, 'a>(subjects: &'s [Subject<'a>], limit: &Limit) -> Vec<&'s Subject<'a>> {
+fn figures<'s, 'a>(subjects: &'s [Subject<'a>], limit: &ShownLimit) -> Vec<&'s Subject<'a>> {
     let reported = subjects.iter().filter(|subject| !subject.first().probe);
     reported.filter(|subject| is_held(subject, limit)).collect()
 }
 
-fn of_figures(limit: &Limit, figures: &[&Subject<'_>]) -> Option<Ruling> {
+fn of_figures(limit: &ShownLimit, figures: &[&Subject<'_>]) -> Option<Ruling> {
     let text = format!(
         "Something below this machine, such as a provider's limit of the volume, holds {} to {}; \
          {} pass faster after a rest.",
@@ -93,7 +93,7 @@ fn of_figures(limit: &Limit, figures: &[&Subject<'_>]) -> Option<Ruling> {
     (!figures.is_empty()).then(|| ruling.explaining_all(figures))
 }
 
-fn of_no_figure(limit: &Limit) -> Ruling {
+fn of_no_figure(limit: &ShownLimit) -> Ruling {
     let text = format!(
         "Something below this machine, such as a provider's limit of the volume, holds reads to {} \
          once {} have passed faster after a rest; no figure here shows it.",
@@ -103,7 +103,7 @@ fn of_no_figure(limit: &Limit) -> Ruling {
     ruling(limit, text).next_test("the same with a longer --time: figures should fall to this rate")
 }
 
-fn ruling(limit: &Limit, text: String) -> Ruling {
+fn ruling(limit: &ShownLimit, text: String) -> Ruling {
     let (of_limit, of_burst) = match limit.counted {
         Counted::Operations => (Unit::Iops, Unit::Number),
         Counted::Bytes => (Unit::BytesPerSecond, Unit::Bytes),
@@ -115,14 +115,14 @@ fn ruling(limit: &Limit, text: String) -> Ruling {
     )
 }
 
-fn limit_in_words(limit: &Limit) -> String {
+fn limit_in_words(limit: &ShownLimit) -> String {
     match limit.counted {
         Counted::Operations => format!("{:.0} operations per second", limit.per_s),
         Counted::Bytes => throughput(limit.per_s),
     }
 }
 
-fn burst_in_words(limit: &Limit) -> String {
+fn burst_in_words(limit: &ShownLimit) -> String {
     let burst = match limit.counted {
         Counted::Operations => format!("{:.0} operations", limit.burst),
         Counted::Bytes => decimal(limit.burst as u64),
@@ -130,14 +130,14 @@ fn burst_in_words(limit: &Limit) -> String {
     format!("{}{burst}", least(limit))
 }
 
-fn least(limit: &Limit) -> &'static str {
+fn least(limit: &ShownLimit) -> &'static str {
     if limit.is_part { "at least " } else { "" }
 }
 
 /// Whether a limit holds a workload: its runs have the limit's rate, or keep it after a burst of their
 /// own, or have little more, which was left in the bucket.
-fn is_held(subject: &Subject<'_>, limit: &Limit) -> bool {
-    let Limit { counted, per_s, burst, .. } = *limit;
+fn is_held(subject: &Subject<'_>, limit: &ShownLimit) -> bool {
+    let ShownLimit { counted, per_s, burst, .. } = *limit;
     let block_bytes = subject.first().block_bytes;
     let is_limit = |rate| within(counted.of_bytes(rate, block_bytes), per_s, SAME_RATE);
     let is_run_held = |run: &Digest| {
