@@ -195,8 +195,7 @@ impl Drive {
             }
         };
         // A read knows its own latency.
-        let latency = if op.kind == OpKind::Read { 0 } else { self.costs.latency };
-        let done_ns = done_ns + latency;
+        let done_ns = done_ns + if op.kind == OpKind::Read { 0 } else { self.costs.latency };
         self.links.leave(place, done_ns);
         self.busy_until = self.busy_until.max(done_ns);
         self.awake_until = done_ns + self.costs.sleep_after;
@@ -364,10 +363,7 @@ impl Drive {
             ready = ready.max(admitted);
             offset = piece_end;
         }
-        if self.pauses.count(bytes) {
-            done_ns += self.pauses.take(&mut self.media.vary);
-            self.cores.stop(done_ns);
-        }
+        done_ns = self.pauses.pass(bytes, done_ns, &mut self.media.vary, &mut self.cores);
         (done_ns, CommandStatus::Ok)
     }
 

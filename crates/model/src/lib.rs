@@ -60,5 +60,6 @@ pub use hosts::HOSTS;
 pub use leap::{Leap, WorkOfDies};
 pub use link::{BUSES, bus};
 pub use media::Traffic;
+pub use pause::PauseSpec;
 pub use preset::{FigureLine, SpecError};
 pub use spec::*;

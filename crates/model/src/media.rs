@@ -88,8 +88,8 @@ impl Die {
         }
         if begin >= self.current_end {
             // A later program of the queue.
-            let behind = (self.program_end - begin - 1) / self.program_time.max(1);
-            self.current_end = self.program_end - behind * self.program_time;
+            let queued = (self.program_end - begin - 1) / self.program_time.max(1);
+            self.current_end = self.program_end - queued * self.program_time;
             self.suspends = 0;
         }
         if begin + time + self.program_time <= self.current_end {

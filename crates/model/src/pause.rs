@@ -1,13 +1,26 @@
 //! Pauses: after so much written data, a small controller saves its map or moves data to a new block, and
 //! serves no command meanwhile. They are the slowest writes of cards.
 
+use serde::{Deserialize, Serialize};
+
+use crate::figure::{Figure, Size};
+use crate::firmware::Cores;
 use crate::media::ns;
-use crate::spec::PauseSpec;
 use crate::vary::Vary;
 
+/// Pauses in which the controller saves its map or moves data, and serves no command.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PauseSpec {
+    /// Bytes that the host writes between two of them.
+    pub every: Figure<Size>,
+    /// Their mean length, ms.
+    pub ms: Figure<f64>,
+}
+
 #[derive(Debug)]
-struct Kind {
-    every: u64,
+struct PauseState {
+    interval: u64,
     ns: u64,
     /// Written bytes at which the next one is due.
     due: u64,
@@ -16,7 +29,7 @@ struct Kind {
 /// The pauses of a drive.
 #[derive(Debug)]
 pub(crate) struct Pauses {
-    kinds: Vec<Kind>,
+    kinds: Vec<PauseState>,
     written: u64,
     /// Written bytes at which the next one of any kind is due.
     due: u64,
@@ -25,8 +38,8 @@ pub(crate) struct Pauses {
 impl Pauses {
     pub fn new(specs: &[PauseSpec]) -> Pauses {
         let kinds = specs.iter().map(|spec| {
-            let every = spec.every.0.max(1);
-            Kind { every, ns: ns(*spec.ms * 1e3), due: every }
+            let interval = spec.every.0.max(1);
+            PauseState { interval, ns: ns(*spec.ms * 1e3), due: interval }
         });
         let mut pauses = Pauses { kinds: kinds.collect(), written: 0, due: 0 };
         pauses.due = pauses.next();
@@ -37,20 +50,32 @@ impl Pauses {
         self.kinds.iter().map(|kind| kind.due).min().unwrap_or(u64::MAX)
     }
 
+    /// Counts written bytes, and stops the cores if a pause is due. Returns the end of the write, which
+    /// would be `end` without pauses.
+    #[inline]
+    pub fn pass(&mut self, bytes: u64, end: u64, vary: &mut Vary, cores: &mut Cores) -> u64 {
+        if !self.count(bytes) {
+            return end;
+        }
+        let end = end + self.take(vary);
+        cores.stop(end);
+        end
+    }
+
     /// Counts written bytes. Returns whether a pause is due.
     #[inline]
-    pub fn count(&mut self, bytes: u64) -> bool {
+    fn count(&mut self, bytes: u64) -> bool {
         self.written += bytes;
         self.written >= self.due
     }
 
     /// Time of the pauses that are due, nanoseconds; with variation, they differ in length.
     #[cold]
-    pub fn take(&mut self, vary: &mut Vary) -> u64 {
+    fn take(&mut self, vary: &mut Vary) -> u64 {
         let mut time = 0;
         for kind in &mut self.kinds {
             while kind.due <= self.written {
-                kind.due += kind.every;
+                kind.due += kind.interval;
                 time += vary.pause(kind.ns);
             }
         }

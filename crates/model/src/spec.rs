@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::alias::AliasSpec;
 use crate::declared::DeclaredSpec;
 use crate::fault::FaultSpec;
-use crate::figure::{Figure, FigureOrigin, Size};
+use crate::figure::{Figure, Size};
 use crate::ftl::collect::Policy;
+use crate::pause::PauseSpec;
 
 fn guess<T>(value: T) -> Figure<T> {
     Figure::guess(value)
@@ -442,7 +443,8 @@ pub struct NandSpec {
     pub bus_mb_s: Figure<f64>,
     /// Time after which a read suspends a program or erase, us; negative: it waits for the end.
     pub suspend_us: Figure<f64>,
-    /// How often reads suspend a program or erase; further ones wait for its end.
+    /// How often reads suspend a program or erase; further ones wait for its end. US patent 10,956,081
+    /// describes a largest number, without a value.
     pub suspends: Figure<u32>,
 }
 
@@ -462,12 +464,7 @@ impl Default for NandSpec {
             slc_program_us: guess(75.0),
             bus_mb_s: guess(800.0),
             suspend_us: guess(20.0),
-            suspends: Figure {
-                value: 20,
-                from: FigureOrigin::Guessed,
-                source: "US patent 10,956,081 (2021) describes a largest number, without a value"
-                    .into(),
-            },
+            suspends: guess(20),
         }
     }
 }
@@ -542,16 +539,6 @@ impl Default for HeatSpec {
             throttle: Vec::new(),
         }
     }
-}
-
-/// Pauses in which the controller saves its map or moves data, and serves no command.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PauseSpec {
-    /// Bytes that the host writes between two of them.
-    pub every: Figure<Size>,
-    /// Their mean length, ms.
-    pub ms: Figure<f64>,
 }
 
 /// Variation. Standard deviations are fractions of a time. The model itself is deterministic: if
