@@ -1,22 +1,10 @@
 //! Pauses: after so much written data, a small controller saves its map or moves data to a new block, and
 //! serves no command meanwhile. They are the slowest writes of cards.
 
-use serde::{Deserialize, Serialize};
-
-use crate::figure::{Figure, Size};
 use crate::firmware::Cores;
 use crate::media::ns;
+use crate::pause_spec::PauseSpec;
 use crate::vary::Vary;
-
-/// Pauses in which the controller saves its map or moves data, and serves no command.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PauseSpec {
-    /// Bytes that the host writes between two of them.
-    pub every: Figure<Size>,
-    /// Their mean length, ms.
-    pub ms: Figure<f64>,
-}
 
 #[derive(Debug)]
 struct PauseState {

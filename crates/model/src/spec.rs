@@ -10,7 +10,7 @@ use crate::declared::DeclaredSpec;
 use crate::fault::FaultSpec;
 use crate::figure::{Figure, Size};
 use crate::ftl::collect::Policy;
-use crate::pause::PauseSpec;
+use crate::pause_spec::PauseSpec;
 
 fn guess<T>(value: T) -> Figure<T> {
     Figure::guess(value)
