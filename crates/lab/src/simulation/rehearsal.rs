@@ -53,6 +53,10 @@ const REHEARSED_SHARE: f64 = 0.05;
 /// Workloads of one operation, the fastest of which shows what a workload takes beside them.
 const FIXED_ROUNDS: u32 = 5;
 
+/// Nanoseconds of a workload that are rehearsed at most, a hundred years: those of a run are fewer than
+/// 64 bits hold.
+const LONGEST_NS: f64 = 1e9 * 3600.0 * 24.0 * 365.0 * 100.0;
+
 /// Calls of the block interface, which is simulated in full, before a rehearsal gives up.
 const BLOCK_CALLS_MAX: u64 = 100_000;
 
@@ -196,7 +200,8 @@ impl Rehearsal {
                 self.samples.clear();
             }
             let passed_ns = self.simulator.elapsed_ns().saturating_sub(began_ns);
-            self.ahead_ns += (sample_ns * times) as i64 - passed_ns as i64;
+            let ahead_ns = (sample_ns * times) as i64 - passed_ns as i64;
+            self.ahead_ns = self.ahead_ns.saturating_add(ahead_ns);
             position = (position + ops * block) % w.region.bytes.max(1) as f64;
             ops_left -= ops.max(1.0);
             ns_left -= sample_ns * times;
@@ -271,7 +276,8 @@ impl Rehearsal {
         self.seconds += seconds * times;
         self.ops += ops(&sample) * times;
         let passed_ns = self.simulator.elapsed_ns().saturating_sub(began_ns);
-        self.ahead_ns += (passed_ns as f64 * (times - 1.0)) as i64;
+        let ahead_ns = (passed_ns as f64 * (times - 1.0)) as i64;
+        self.ahead_ns = self.ahead_ns.saturating_add(ahead_ns);
         self.samples.clear();
         append(&mut performance.whole, &sample, times);
         performance.whole.stop = sample.stop;
@@ -338,13 +344,13 @@ impl Rig for Rehearsal {
     }
 }
 
-/// Operations and nanoseconds after which a workload ends, infinite without such a limit.
+/// Operations, infinite without such a limit, and nanoseconds after which a workload ends.
 fn amount(w: &Workload) -> (f64, f64) {
     let bytes = w.stop.bytes_bound(w.region.bytes).map(|bytes| bytes as f64);
     let by_bytes = bytes.map(|bytes| bytes / f64::from(w.blocks.max().max(1)));
     let by_ops = w.stop.ops.map(|ops| ops as f64);
     let ops = by_bytes.into_iter().chain(by_ops).fold(f64::INFINITY, f64::min);
-    (ops, w.stop.time_ns.map_or(f64::INFINITY, |ns| ns as f64))
+    (ops, w.stop.time_ns.map_or(LONGEST_NS, |ns| LONGEST_NS.min(ns as f64)))
 }
 
 fn sample_ops(w: &Workload) -> u64 {

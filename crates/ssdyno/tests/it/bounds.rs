@@ -51,6 +51,15 @@ fn slow(place: &Place) -> String {
 }
 
 #[test]
+fn a_run_of_thousands_of_years_has_an_estimate() {
+    let place = Place::new();
+    let drive = slow(&place);
+    let mut command = place.command(&["io", &drive, "--ops", "100000000000", "--dry-run"]);
+    let output = command.output().expect("starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_virtual_run_ends_soon_after_a_signal() {
     let place = Place::new();
     let drive = slow(&place);
