@@ -9,6 +9,7 @@
 
 mod asm;
 mod btf;
+mod mapped_rows;
 mod maps;
 mod programs;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use rig::DividedTime;
 
 use crate::traced::{Completions, OtherProcess, RequestCounts, Traced};
 use btf::{Tracepoint, Types};
+use mapped_rows::MappedRows;
 use maps::{Maps, class, seen, sums, thread};
 use programs::{Followed, Offsets};
 
@@ -127,8 +129,14 @@ struct Map {
 }
 
 impl Map {
-    fn new(kind: u32, key_bytes: usize, value_bytes: usize, entries: u32) -> io::Result<Map> {
-        let (key_bytes, flags) = (key_bytes as u32, 0);
+    fn new(
+        kind: u32,
+        key_bytes: usize,
+        value_bytes: usize,
+        entries: u32,
+        flags: u32,
+    ) -> io::Result<Map> {
+        let key_bytes = key_bytes as u32;
         let mut create =
             MapCreate { kind, key_bytes, value_bytes: value_bytes as u32, entries, flags };
         Ok(Map { descriptor: descriptor(MAP_CREATE, &mut create)?, value_bytes })
@@ -226,8 +234,8 @@ fn program_name(process: u32) -> [u8; 16] {
 
 /// The programs, attached.
 pub(crate) struct Tracer {
-    sums: Map,
-    classes: Map,
+    sums: MappedRows<{ sums::BYTES / 8 }>,
+    classes: MappedRows<{ class::BYTES / 8 }>,
     others: Map,
     mask: Map,
     /// These keep the maps that only the programs use.
@@ -243,15 +251,14 @@ impl Tracer {
     }
 
     fn on(kernel: &Kernel, followed: Followed) -> io::Result<Tracer> {
-        let array = |value_bytes, entries| Map::new(ARRAY, 4, value_bytes, entries);
+        let array = |value_bytes, entries| Map::new(ARRAY, 4, value_bytes, entries, 0);
         let threads = array(thread::BYTES, maps::THREADS)?;
         let queued = array(maps::QUEUED_BYTES, maps::REQUESTS)?;
         let issued = array(maps::ISSUED_BYTES, maps::REQUESTS)?;
         let refused = array(maps::REFUSED_BYTES, maps::REQUESTS)?;
-        let sums = array(sums::BYTES, maps::ROWS as u32)?;
-        let classes = array(class::BYTES, maps::CLASSES as u32)?;
+        let (sums, classes) = (MappedRows::new(maps::ROWS)?, MappedRows::new(maps::CLASSES)?);
         let mask = array(8, 1)?;
-        let processes = Map::new(HASH, programs::NAME_BYTES, 16, OTHERS_MAX)?;
+        let processes = Map::new(HASH, programs::NAME_BYTES, 16, OTHERS_MAX, 0)?;
         let maps = Maps {
             threads: threads.number(),
             queued: queued.number(),
@@ -288,7 +295,7 @@ impl Tracer {
 
     /// The sums so far.
     pub(crate) fn read(&self) -> Traced {
-        let completions = self.values(maps::SEEN_ROW);
+        let completions = self.sums.row(maps::SEEN_ROW as usize);
         Traced {
             data: self.both(0),
             completed: [0, DividedTime::CLASSES].map(|first| self.classes_from(first)),
@@ -308,8 +315,7 @@ impl Tracer {
     /// The classes of a direction, from this row, that have requests.
     fn classes_from(&self, first: usize) -> BTreeMap<usize, Completions> {
         let class = |class: usize| {
-            let key = ((first + class) as u32).to_ne_bytes();
-            let values: [u64; class::BYTES / 8] = self.classes.get(&key).unwrap_or_default();
+            let values = self.classes.row(first + class);
             let value = |offset: i16| values[offset as usize / 8];
             let completions = Completions {
                 count: value(class::COMPLETED),
@@ -323,12 +329,8 @@ impl Tracer {
         classes.filter(|(_, completions)| completions.count > 0).collect()
     }
 
-    fn values(&self, row: i32) -> [u64; sums::BYTES / 8] {
-        self.sums.get(&row.to_ne_bytes()).unwrap_or_default()
-    }
-
     fn row(&self, row: i32) -> RequestCounts {
-        let values = self.values(row);
+        let values = self.sums.row(row as usize);
         let value = |offset: i16| values[offset as usize / 8];
         RequestCounts {
             queued: value(sums::QUEUED),
