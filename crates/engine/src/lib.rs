@@ -81,5 +81,5 @@ pub use fileset::FileSet;
 pub use machine::{Machine, RigOptions};
 pub use permissions::Permissions;
 pub use rig::BackendKind;
-pub use simulator::Simulator;
+pub use simulator::{Simulator, timed_share};
 pub use time::processor_ns;

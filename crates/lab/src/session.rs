@@ -26,10 +26,6 @@ use crate::virtual_drive;
 use crate::watcher::{Recorded, Watcher};
 use crate::work::Work;
 
-/// Planned work from this duration on skips steady stretches on a virtual drive, seconds. Shorter work
-/// takes a minute of processor time at most.
-const LONG_SECONDS: f64 = 600.0;
-
 /// Operations on the null backend to measure the instrument's own cost, about a millisecond's
 /// worth.
 const CALIBRATION_OPS: u64 = 20_000;
@@ -88,7 +84,7 @@ impl Request {
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(destroys);
         let borrows = plan.safety == Safety::Borrows && self.target.borrow;
-        let is_long = plan.seconds >= LONG_SECONDS;
+        let skips = virtual_drive::skips(&self.target.spec, plan.seconds);
         Ok(PlannedRun {
             plan,
             info,
@@ -106,7 +102,7 @@ impl Request {
             fills: work.info.scratch.fills,
             journals: borrows.then(|| real::journals(&self.target)).flatten(),
             measure: Box::new(move |shared, interrupt| {
-                measure(self, work, file, is_long, shared, interrupt)
+                measure(self, work, file, skips, shared, interrupt)
             }),
         })
     }
@@ -202,7 +198,7 @@ fn measure(
     request: &Request,
     work: &Work<'_>,
     file: Option<FileIdentity>,
-    is_long: bool,
+    skips: bool,
     shared: &Shared,
     interrupt: &Arc<AtomicBool>,
 ) -> (Outcome, Result<()>) {
@@ -210,7 +206,7 @@ fn measure(
     let observer = Box::new(shared.clone());
     let stand = Stand::open(request, interrupt, observer, file, work.info.scratch);
     let ended = stand.and_then(|stand| {
-        let mut stand = if is_long { stand.leaping(&request.target.spec) } else { stand };
+        let mut stand = if skips { stand.leaping() } else { stand };
         describe(shared, &mut stand)?;
         if work.info.wants_reference {
             stand = stand.with_reference(interrupt);

@@ -6,6 +6,7 @@
 //! end is taken to cost as much for every planned second as the part that could.
 
 mod rehearsal;
+mod sample;
 
 use engine::processor_ns;
 use model::DriveSpec;
@@ -27,6 +28,8 @@ pub(crate) struct SimulationCost {
     pub seconds: f64,
     /// Operations of its workloads.
     pub ops: f64,
+    /// Simulated time that it skips, seconds.
+    pub skipped_seconds: f64,
 }
 
 /// What the simulation of this work takes; `None` for short work, or if it cannot be rehearsed. The
@@ -51,7 +54,8 @@ fn rehearse(
     allowed_seconds: f64,
 ) -> Option<SimulationCost> {
     let begin_ns = processor_ns();
-    let mut rehearsal = Rehearsal::new(spec.clone(), spec_text, allowed_seconds);
+    let skips = virtual_drive::skips(spec_text, planned_seconds);
+    let mut rehearsal = Rehearsal::new(spec.clone(), spec_text, skips, allowed_seconds);
     rehearsal.begin(virtual_drive::initial_state(spec_text)).ok()?;
     let began_ns = rehearsal.elapsed_ns();
     let ended = work.run(&mut Session::new(&mut rehearsal));
@@ -59,7 +63,9 @@ fn rehearse(
     let rehearsed_seconds = rehearsal.elapsed_ns().saturating_sub(began_ns) as f64 / 1e9;
     let factor = if ended.is_ok() { 1.0 } else { (planned_seconds / rehearsed_seconds).max(1.0) };
     let seconds = factor * (around_ns as f64 / 1e9 + rehearsal.seconds());
-    seconds.is_finite().then(|| SimulationCost { seconds, ops: factor * rehearsal.ops() })
+    let [ops, skipped_seconds] =
+        [rehearsal.ops(), rehearsal.skipped_seconds()].map(|part| factor * part);
+    seconds.is_finite().then_some(SimulationCost { seconds, ops, skipped_seconds })
 }
 
 #[cfg(test)]
@@ -77,6 +83,9 @@ mod tests {
     use script::Options;
 
     use super::*;
+
+    /// A plan of which steady stretches may be skipped, seconds.
+    const LONG: f64 = 1e4;
 
     /// A virtual drive that counts the operations of workloads.
     struct Counting {
@@ -117,16 +126,18 @@ mod tests {
         }
     }
 
-    /// Operations rehearsed and simulated.
-    fn operations(target: &str, work: &Work<'_>) -> [f64; 2] {
+    /// Operations rehearsed and simulated, and the simulated time skipped, seconds, of both.
+    fn amounts(target: &str, work: &Work<'_>) -> [[f64; 2]; 2] {
         let spec = virtual_drive::described(target, 1).expect("virtual").expect("a preset");
-        let rehearsed = rehearse(&spec, target, 0.0, work, f64::INFINITY).expect("rehearsed");
+        let rehearsed = rehearse(&spec, target, LONG, work, f64::INFINITY).expect("rehearsed");
         assert!(rehearsed.seconds > 0.0 && rehearsed.seconds.is_finite(), "{rehearsed:?}");
         let (interrupt, observer) = (Arc::new(AtomicBool::new(false)), |_: &Event| {});
         let simulator = Simulator::new(spec, target, interrupt, Box::new(observer));
+        let simulator = simulator.leaping(virtual_drive::skips(target, LONG));
         let mut rig = Counting { simulator, ops: 0 };
         work.run(&mut Session::new(&mut rig)).expect("it runs");
-        [rehearsed.ops, rig.ops as f64]
+        let skipped_seconds = rig.simulator.skipped_ns() as f64 / 1e9;
+        [[rehearsed.ops, rig.ops as f64], [rehearsed.skipped_seconds, skipped_seconds]]
     }
 
     #[test]
@@ -142,10 +153,21 @@ mod tests {
             ("sim:sd-150x?capacity=1GiB", &method("states")),
             ("sim:sd-150x?capacity=64MiB", &method("snia-iops")),
         ] {
-            let [rehearsed, simulated] = operations(target, work);
+            let [[rehearsed, simulated], skipped_seconds] = amounts(target, work);
             let factor = rehearsed / simulated;
             assert!((1.0 / 1.5..1.5).contains(&factor), "{target}, {}: {factor}", work.info.name);
+            assert_eq!(skipped_seconds, [0.0; 2]);
         }
+    }
+
+    #[test]
+    fn a_rehearsal_foresees_what_is_skipped() {
+        let options = Options::default();
+        let work = Work::method("snia-iops", &options).expect("a method");
+        let target = "sim:class=sd-uhs&capacity=256MiB&skip=on";
+        let [_, [rehearsed, simulated]] = amounts(target, &work);
+        let factor = rehearsed / simulated;
+        assert!((1.0 / 1.5..1.5).contains(&factor), "{rehearsed} and {simulated} s");
     }
 
     #[test]

@@ -90,12 +90,10 @@ impl Stand {
         Ok(Stand::Real(Box::new(machine)))
     }
 
-    /// Skips steady stretches on a virtual drive, if its name allows it.
-    pub(crate) fn leaping(self, target: &str) -> Stand {
+    /// Skips steady stretches, if the target is a virtual drive.
+    pub(crate) fn leaping(self) -> Stand {
         match self {
-            Stand::Virtual(simulator) if virtual_drive::may_skip(target) => {
-                Stand::Virtual(Box::new(simulator.leaping(true)))
-            }
+            Stand::Virtual(simulator) => Stand::Virtual(Box::new(simulator.leaping(true))),
             stand => stand,
         }
     }

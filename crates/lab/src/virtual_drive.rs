@@ -11,6 +11,10 @@ use crate::error::{LabError, Result};
 /// Prefix of the names of virtual drives.
 pub const PREFIX: &str = "sim:";
 
+/// Planned work from this duration on may skip steady stretches, seconds. Shorter work takes a minute of
+/// processor time at most.
+const LONG_SECONDS: f64 = 600.0;
+
 /// Beginning of the name of a drive that only its class describes.
 const CLASS: &str = "class=";
 
@@ -55,9 +59,10 @@ pub(crate) fn initial_state(target: &str) -> State {
     state.map_or(State::Fresh, State::named)
 }
 
-/// Whether long work on a virtual drive may skip steady stretches: with `sim:NAME?skip=on`.
-pub(crate) fn may_skip(target: &str) -> bool {
-    query(target).split('&').any(|pair| pair == "skip=on")
+/// Whether work that is planned to take so many seconds skips steady stretches on a virtual drive: long
+/// work on `sim:NAME?skip=on`.
+pub(crate) fn skips(target: &str, planned_seconds: f64) -> bool {
+    planned_seconds >= LONG_SECONDS && query(target).split('&').any(|pair| pair == "skip=on")
 }
 
 /// The keys and values of a target's name.

@@ -19,13 +19,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use model::{Drive, DriveSpec};
+use model::{Drive, DriveSpec, WorkOfDies};
 use record::State;
 use rig::{
     Blocks, Event, Files, Job, Observer, Performance, Preparation, Prepared, Result, Rig, RigError,
     Stage, TargetInfo,
 };
 use workload::Region;
+
+pub use perform::timed_share;
 
 use blocks::Stored;
 use files::Regions;
@@ -97,6 +99,11 @@ impl Simulator {
     /// Virtual time skipped so far, nanoseconds.
     pub fn skipped_ns(&self) -> u64 {
         self.skipped_ns
+    }
+
+    /// Work of the virtual drive's dies.
+    pub fn work_of_dies(&self) -> WorkOfDies {
+        self.drive.work_of_dies()
     }
 
     /// Wear, traffic and temperature from the virtual drive's own counters.

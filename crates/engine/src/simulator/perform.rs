@@ -9,7 +9,7 @@ use std::thread;
 use model::ReportedHealth;
 use record::{Finding, FindingKind, Level};
 use rig::{BackendKind, DeviceTraffic, Job, Performance, Result, RigError, Stage, StopReason};
-use workload::{Caching, Pacing};
+use workload::{Caching, Pacing, Workload};
 
 use super::{Simulator, TIME_MAX_NS};
 use crate::admit::{admit, admit_sources};
@@ -22,6 +22,7 @@ use crate::patience::Pulse;
 use crate::performance::{Description, Results, name_of};
 use crate::recorder::{Report, ReportSender};
 use crate::sampler::{Observations, Sampler, Subject, Workers};
+use crate::worker::leap;
 
 /// Approximate number of intervals of a workload with a time limit of a minute or more.
 const INTERVALS: u64 = 600;
@@ -143,6 +144,13 @@ impl Simulator {
 fn pauses(job: &Job) -> bool {
     job.issue.think.is_some()
         || matches!(job.workload.pacing, Pacing::Pauses { .. } | Pacing::Source)
+}
+
+/// Share of the time of a workload that is timed on a virtual drive that skips steady stretches, if the
+/// workload takes so long, writes so many bytes and is steady.
+pub fn timed_share(workload: &Workload, elapsed_ns: u64, write_bytes: f64) -> f64 {
+    let interval_ns = interval(&[Job::from_workload(workload)]);
+    leap::timed_share(workload, elapsed_ns as f64 / interval_ns as f64, write_bytes)
 }
 
 /// The channel for reports. With an observer, both ends are on one thread, which must not wait for

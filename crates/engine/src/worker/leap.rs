@@ -55,6 +55,31 @@ const DEBT_MAX: f64 = 2.0;
 /// as when collection begins, what was timed says nothing.
 const WORK_CHANGE: f64 = 0.1;
 
+/// Share of its intervals that a workload times if it is steady from the beginning and may skip the others:
+/// of so many, which write so many bytes.
+pub(crate) fn timed_share(workload: &Workload, intervals: f64, write_bytes: f64) -> f64 {
+    let issue = rig::Job::from_workload(workload).issue;
+    if Leaper::new(workload, &issue, true).is_none() {
+        return 1.0;
+    }
+    let region_bytes = workload.region.bytes as f64;
+    let by_writes = LEAP_PASSES * region_bytes / (write_bytes / intervals).max(f64::MIN_POSITIVE);
+    // The first and the last one are not skipped.
+    let (mut timed, mut growth) = (2.0 + POOL_MIN as f64, GROWTH_MIN);
+    let mut left = intervals - timed;
+    while left > 0.0 {
+        let leap = (growth * POOL_MIN as f64).min(LEAP_MAX).min(by_writes).floor();
+        let stretch = (left - leap).clamp(0.0, STRETCH as f64);
+        timed += stretch;
+        left -= leap + stretch;
+        growth = (2.0 * growth).min(GROWTH_MAX);
+        if leap + stretch < 1.0 {
+            return 1.0;
+        }
+    }
+    (timed / intervals).min(1.0)
+}
+
 /// What an interval completed.
 struct Interval {
     kinds: Kinds,
@@ -477,5 +502,21 @@ mod tests {
         };
         assert!(leaps(Pattern::Sequential, 0) && leaps(Pattern::Uniform, 65));
         assert!(!leaps(Pattern::Sequential, 65) && !leaps(Pattern::Backwards, 0));
+    }
+
+    #[test]
+    fn most_of_a_long_steady_load_is_skipped_and_none_of_a_short_one() {
+        let region = workload::Region::first(1 << 30);
+        let share = |pattern: Pattern, intervals: f64, write_bytes: f64| {
+            let w = Workload::new("w", pattern, workload::Mix::WRITE, 4096, region);
+            timed_share(&w, intervals, write_bytes)
+        };
+        let long = share(Pattern::Uniform, 600.0, 1e6);
+        assert!((0.1..0.2).contains(&long), "{long}");
+        // Eight passes, of which a leap skips a sixteenth of one at most.
+        let fast = share(Pattern::Uniform, 600.0, 8.0 * region.bytes as f64);
+        assert!((0.7..0.9).contains(&fast), "{fast}");
+        assert_eq!(share(Pattern::Uniform, 30.0, 1e6), 1.0);
+        assert_eq!(share(Pattern::Backwards, 600.0, 1e6), 1.0);
     }
 }

@@ -16,7 +16,7 @@ mod complete;
 mod control;
 mod drawn;
 mod issue;
-mod leap;
+pub(crate) mod leap;
 mod paced;
 mod phase;
 mod read_back;

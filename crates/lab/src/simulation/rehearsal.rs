@@ -11,14 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::{Simulator, processor_ns};
+use engine::{Simulator, processor_ns, timed_share};
 use model::DriveSpec;
-use record::{Health, Series, State};
+use record::{Health, State};
 use rig::{
-    Blocks, Event, Files, Job, KindStats, Measurement, Performance, Preparation, Prepared, Result,
-    Rig, RigError, Stage, StopReason, TargetInfo,
+    Blocks, Event, Files, Job, Measurement, Performance, Preparation, Prepared, Result, Rig,
+    RigError, Stage, StopReason, TargetInfo,
 };
 use workload::{Mix, Pattern, Region, Stop, Workload};
+
+use super::sample::{WorkloadSample, WriteCost, append, ops};
 
 /// Operations of a sample, but at least so many times those in flight.
 const SAMPLE_OPS: u64 = 10_000;
@@ -31,6 +33,9 @@ const SAMPLE_SHARE: f64 = 0.05;
 /// Share of the drive written in one stretch: as much as was written before it, within these limits.
 const STRETCH_MIN: f64 = 1.0 / 256.0;
 const STRETCH_MAX: f64 = 1.0 / 16.0;
+
+/// Share of a region whose last writes show what writes cost.
+const COST_SHARE: f64 = 0.25;
 
 /// Passes over a region after which more writes in the same order change nothing.
 const PASSES: f64 = 2.0;
@@ -53,21 +58,15 @@ const REHEARSED_SHARE: f64 = 0.05;
 /// Workloads of one operation, the fastest of which shows what a workload takes beside them.
 const FIXED_ROUNDS: u32 = 5;
 
+/// Processor time of a skipped write, as a share of that of a timed operation: it only reaches the map.
+const SKIPPED_WRITE: f64 = 0.5;
+
 /// Nanoseconds of a workload that are rehearsed at most, a hundred years: those of a run are fewer than
 /// 64 bits hold.
 const LONGEST_NS: f64 = 1e9 * 3600.0 * 24.0 * 365.0 * 100.0;
 
 /// Calls of the block interface, which is simulated in full, before a rehearsal gives up.
 const BLOCK_CALLS_MAX: u64 = 100_000;
-
-/// The first operations of a workload.
-#[derive(Clone)]
-struct WorkloadSample {
-    measurement: Measurement,
-    ops: f64,
-    /// Processor time that it took, seconds.
-    seconds: f64,
-}
 
 /// A virtual drive on which work is rehearsed.
 pub(super) struct Rehearsal {
@@ -76,6 +75,13 @@ pub(super) struct Rehearsal {
     ahead_ns: i64,
     /// Bytes written in order and at random, since the drive was written otherwise.
     written_bytes: [f64; 2],
+    /// What they cost lately.
+    write_costs: [Option<WriteCost>; 2],
+    /// Number of dies.
+    dies: f64,
+    /// Whether the work skips steady stretches, and the time skipped, nanoseconds.
+    skips: bool,
+    skipped_ns: f64,
     /// Samples in the present state of the drive.
     samples: HashMap<String, WorkloadSample>,
     /// Processor time spent on workloads here, nanoseconds.
@@ -92,13 +98,18 @@ pub(super) struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// A fresh drive, and the processor time that a rehearsal may take however short the work, seconds.
-    pub fn new(spec: DriveSpec, spec_text: &str, allowed_seconds: f64) -> Rehearsal {
+    /// A fresh drive, on which work skips steady stretches or not, and the processor time that a rehearsal
+    /// may take however short the work, seconds.
+    pub fn new(spec: DriveSpec, spec_text: &str, skips: bool, allowed_seconds: f64) -> Rehearsal {
         let observer = Box::new(|_: &Event| {});
         Rehearsal {
+            dies: f64::from((*spec.nand.dies).max(1)),
             simulator: Simulator::new(spec, spec_text, Arc::new(AtomicBool::new(false)), observer),
             ahead_ns: 0,
+            skips,
+            skipped_ns: 0.0,
             written_bytes: [0.0; 2],
+            write_costs: [None; 2],
             samples: HashMap::new(),
             spent_ns: 0,
             seconds: 0.0,
@@ -137,6 +148,11 @@ impl Rehearsal {
         self.seconds
     }
 
+    /// Simulated time that the work skips, seconds.
+    pub fn skipped_seconds(&self) -> f64 {
+        self.skipped_ns / 1e9
+    }
+
     /// Operations of the workloads in full.
     pub fn ops(&self) -> f64 {
         self.ops
@@ -167,7 +183,7 @@ impl Rehearsal {
         let shares = f64::from(w.mix.read + w.mix.write).max(1.0);
         let write_bytes = block * f64::from(w.mix.write) / shares;
         let (mut ops_left, mut ns_left) = amount(w);
-        let mut position = 0.0;
+        let (mut position, mut ops_seconds, mut all_bytes) = (0.0, 0.0, 0.0);
         while ops_left >= 1.0 && ns_left >= 1.0 {
             let region = rest_of(w, position);
             let stop = Stop {
@@ -176,7 +192,13 @@ impl Rehearsal {
                 ..Stop::default()
             };
             let began_ns = self.simulator.elapsed_ns();
-            let sample = self.sample(&Workload { region, stop, ..w.clone() }, w)?;
+            let begun_before = self.simulator.work_of_dies().begun_ns;
+            let mut sample = self.sample(&Workload { region, stop, ..w.clone() }, w)?;
+            let busy = sample.busy(self.dies);
+            let cost = self.write_costs[usize::from(w.pattern.is_random())];
+            if let Some(cost) = cost.filter(|_| write_bytes > 0.0) {
+                sample.correct_time(self.dies, sample.ops * write_bytes, cost);
+            }
             let sample_ns = sample.measurement.elapsed_ns.max(1) as f64;
             let is_changing = write_bytes > 0.0 && !self.is_settled(w);
             let stretch_ops =
@@ -189,14 +211,15 @@ impl Rehearsal {
             let times = if is_end || !fits.is_finite() { 1.0 } else { fits.max(1.0) };
             let ops = sample.ops * times;
             let fixed_seconds = self.fixed_seconds.min(sample.seconds);
-            self.seconds += fixed_seconds + (sample.seconds - fixed_seconds) * times;
+            self.seconds += fixed_seconds;
+            ops_seconds += (sample.seconds - fixed_seconds) * times;
+            all_bytes += ops * write_bytes;
             self.ops += ops;
             append(&mut whole, &sample.measurement, times);
             if is_changing {
                 self.write_rest(w, position, (ops - sample.ops) * write_bytes)?;
-                let is_random = w.pattern.is_random();
-                self.written_bytes[usize::from(is_random)] += ops * write_bytes;
-                self.written_bytes[usize::from(!is_random)] = 0.0;
+                let work_ns = self.simulator.work_of_dies().begun_ns - begun_before;
+                self.count_written(w, ops * write_bytes, work_ns as f64, busy);
                 self.samples.clear();
             }
             let passed_ns = self.simulator.elapsed_ns().saturating_sub(began_ns);
@@ -206,12 +229,29 @@ impl Rehearsal {
             ops_left -= ops.max(1.0);
             ns_left -= sample_ns * times;
             if is_end {
-                return Ok(whole);
+                break;
             }
+            let by_time = w.stop.time_ns.is_some() && ops_left >= 1.0;
+            whole.stop = if by_time { StopReason::Time } else { StopReason::Amount };
         }
-        let by_time = w.stop.time_ns.is_some() && ops_left >= 1.0;
-        whole.stop = if by_time { StopReason::Time } else { StopReason::Amount };
+        let timed = if self.skips { timed_share(w, whole.elapsed_ns, all_bytes) } else { 1.0 };
+        self.skipped_ns += (1.0 - timed) * whole.elapsed_ns as f64;
+        let writes = f64::from(w.mix.write) / shares;
+        self.seconds += ops_seconds * (timed + (1.0 - timed) * SKIPPED_WRITE * writes);
         Ok(whole)
+    }
+
+    /// Counts bytes that a workload wrote with this work of the dies, of whose time a sample took so much.
+    fn count_written(&mut self, w: &Workload, bytes: f64, work_ns: f64, busy: f64) {
+        let kind = usize::from(w.pattern.is_random());
+        self.written_bytes[kind] += bytes;
+        let lately_bytes = self.written_bytes[kind].min(COST_SHARE * w.region.bytes as f64);
+        let weight = (bytes / lately_bytes.max(1.0)).min(1.0);
+        let before = self.write_costs[kind].map_or(busy, |cost| cost.busy);
+        let cost = WriteCost { work: work_ns / bytes, busy: before + weight * (busy - before) };
+        self.write_costs[kind] = Some(cost);
+        self.written_bytes[1 - kind] = 0.0;
+        self.write_costs[1 - kind] = None;
     }
 
     /// Simulates the first operations of a workload, unless that was done in this state.
@@ -220,10 +260,13 @@ impl Rehearsal {
         if let Some(sample) = self.samples.get(&key) {
             return Ok(sample.clone());
         }
-        let begin_ns = processor_ns();
+        let (begin_ns, before) = (processor_ns(), self.simulator.work_of_dies());
         let measurement = self.simulator.measure(w)?;
         let seconds = (processor_ns() - begin_ns) as f64 / 1e9;
-        let sample = WorkloadSample { ops: ops(&measurement), measurement, seconds };
+        let work = self.simulator.work_of_dies();
+        let begun_ns = (work.begun_ns - before.begun_ns) as f64;
+        let work_ns = begun_ns + before.left_ns as f64 - work.left_ns as f64;
+        let sample = WorkloadSample { ops: ops(&measurement), measurement, seconds, work_ns };
         let (_, whole_ns) = amount(whole);
         let is_small = sample.measurement.elapsed_ns as f64 <= SAMPLE_SHARE * whole_ns;
         if is_small || self.is_long() {
@@ -305,6 +348,7 @@ impl Rig for Rehearsal {
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
         self.samples.clear();
+        self.write_costs = [None; 2];
         self.written_bytes = match &preparation {
             Preparation::Flush | Preparation::DropCaches => self.written_bytes,
             Preparation::Fill { region, .. } => [region.bytes as f64, 0.0],
@@ -315,6 +359,7 @@ impl Rig for Rehearsal {
 
     fn idle(&mut self, time: Duration) -> Result<()> {
         self.samples.clear();
+        self.write_costs = [None; 2];
         self.simulator.idle(time)
     }
 
@@ -368,43 +413,4 @@ fn rest_of(w: &Workload, position: f64) -> Region {
         return w.region;
     }
     Region { start: w.region.start + passed_bytes, bytes: w.region.bytes - passed_bytes }
-}
-
-fn ops(m: &Measurement) -> f64 {
-    m.kinds.iter().flatten().map(|kind| kind.ops as f64).sum()
-}
-
-fn scaled(count: u64, times: f64) -> u64 {
-    (count as f64 * times) as u64
-}
-
-/// Adds a sample that stands for so many of its length.
-fn append(whole: &mut Measurement, sample: &Measurement, times: f64) {
-    for (mine, kind) in whole.kinds.iter_mut().zip(&sample.kinds) {
-        let Some(kind) = kind else { continue };
-        let kind = KindStats {
-            ops: scaled(kind.ops, times),
-            bytes: scaled(kind.bytes, times),
-            ..kind.clone()
-        };
-        mine.get_or_insert_with(KindStats::default).merge(&kind);
-    }
-    let begin_ns = whole.elapsed_ns;
-    if whole.series.t_ns.is_empty() {
-        let Series { name, replicate, start_ns, .. } = &sample.series;
-        whole.series = Series::new(name.clone(), *replicate, *start_ns);
-    }
-    for (row, t_ns) in sample.series.t_ns.iter().enumerate() {
-        let columns = sample.series.columns.iter();
-        let values: Vec<_> = columns
-            .map(|column| (&*column.name, column.unit, column.values.get(row).copied().flatten()))
-            .collect();
-        whole.series.push(begin_ns + scaled(*t_ns, times), &values);
-    }
-    whole.elapsed_ns += scaled(sample.elapsed_ns, times);
-    whole.effective_depth = sample.effective_depth;
-    whole.temperature = sample.temperature;
-    whole.direct = sample.direct;
-    whole.errors.extend(sample.errors.iter().cloned());
-    whole.stop = sample.stop;
 }
