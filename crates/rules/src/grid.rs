@@ -68,6 +68,21 @@ impl<'a> Grid<'a> {
         })
     }
 
+    /// Operations per second of small random reads and writes together at this depth.
+    pub fn mixed(&self, depth: u32) -> Option<f64> {
+        let block = self.small()?;
+        let mixed = self.subjects.iter().find(|subject| {
+            let first = subject.first();
+            !first.probe
+                && first.mix.read > 0
+                && first.mix.write > 0
+                && first.random
+                && first.block_bytes == block
+                && first.depth_nominal == Some(depth)
+        });
+        mixed.and_then(rate)
+    }
+
     /// The reported cell of large sequential blocks.
     pub fn in_order(&self, kind: OpKind, depth: u32) -> Option<&Subject<'a>> {
         let small = self.small().unwrap_or(0);

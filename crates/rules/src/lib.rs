@@ -46,6 +46,7 @@ mod misaligned;
 mod mix;
 mod mixed;
 mod nearby;
+mod one_rate;
 mod others;
 mod plateau;
 mod power;

@@ -14,6 +14,9 @@ pub const SAME_RATE: f64 = 0.05;
 const DIFFERS: f64 = 0.1;
 const DIFFERS_OPS: f64 = 3.0;
 
+/// The rest before the last run of a test, in times that a run lasts.
+const LONGEST_REST: f64 = 2.0;
+
 /// Operations of a burst whose number is exact to a tenth.
 const EXACT_OPS: f64 = 10.0;
 
@@ -64,7 +67,7 @@ impl ShownLimit {
             None if test.first().is_run() => Counted::Operations,
             None => return None,
         };
-        let (burst_bytes, is_part) = whole_burst(test);
+        let (burst_bytes, is_part) = whole_burst(test, rate);
         Some(ShownLimit {
             counted,
             per_s: counted.of_bytes(rate, block_bytes),
@@ -118,8 +121,10 @@ fn kept_rate(test: &Subject<'_>) -> Option<f64> {
 }
 
 /// The most bytes that pass fast after a rest, and whether they may be only a part of what a bucket
-/// holds: nothing is known of the rest before a single run, and few blocks are known to one.
-fn whole_burst(test: &Subject<'_>) -> (f64, bool) {
+/// holds: nothing is known of the rest before a single run, and few blocks are known to one. What a
+/// rest brings back at the kept rate may be all that it had time for, even if as much was left before.
+fn whole_burst(test: &Subject<'_>, rate: f64) -> (f64, bool) {
+    let longest_rest_s = test.runs().last().map_or(0.0, |run| LONGEST_REST * run.seconds);
     let block_bytes = f64::from(test.first().block_bytes);
     let bursts = Vec::from_iter(test.runs().filter_map(|run| Some(run.plateau?.burst_bytes)));
     let [least, most] =
@@ -128,5 +133,6 @@ fn whole_burst(test: &Subject<'_>) -> (f64, bool) {
         return (most - block_bytes, true);
     }
     let margin = (DIFFERS * least).max(DIFFERS_OPS * block_bytes);
-    (most, bursts.len() == 1 || most > least + margin)
+    let is_all_regained = most >= (1.0 - DIFFERS) * rate * longest_rest_s;
+    (most, bursts.len() == 1 || most > least + margin || is_all_regained)
 }

@@ -74,10 +74,15 @@ impl LimitTest {
     }
 }
 
-/// The next test of reads that look as if a limit held them; `None` if none or no other does.
-/// Providers limit volumes, not cards and sticks, and what the link carries needs no test.
+/// Whether the target may be a volume with a limit: providers limit no cards and sticks.
+pub(super) fn may_be_limited(target: &TargetInfo) -> bool {
+    !matches!(target.bus, Bus::Usb | Bus::Sd | Bus::Emmc) && !target.ram
+}
+
+/// The next test of reads that look as if a limit held them; `None` if none or no other does. What
+/// the link carries needs no test.
 pub fn next_limit_test(target: &TargetInfo, seen: &[Digest]) -> Option<LimitTest> {
-    if matches!(target.bus, Bus::Usb | Bus::Sd | Bus::Emmc) || target.ram {
+    if !may_be_limited(target) {
         return None;
     }
     let (grid, ceiling) = (Grid::from_digests(seen), super::link::ceiling(target));

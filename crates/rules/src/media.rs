@@ -19,6 +19,7 @@ use workload::units::throughput;
 
 use super::Ruling;
 use super::grid::{Grid, SAME};
+use super::limit_test::may_be_limited;
 use super::link::{LINK_ROOM, ceiling};
 use super::rule::{Role, Rule};
 use super::subject::{Subject, listed};
@@ -117,7 +118,9 @@ pub fn media(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     }
     let grid = Grid::from_digests(seen);
     let cells = bursts(&grid, target, large_block(seen));
-    let writes = flash_writes(&cells).or_else(|| controller(&grid, &cells));
+    let mut in_flash = cells.clone();
+    in_flash.retain(|(cell, _)| !(may_be_limited(target) && has_one_rate(&grid, cell)));
+    let writes = flash_writes(&in_flash).or_else(|| controller(&grid, &cells));
     writes.into_iter().chain(flash_reads(&grid, target)).collect()
 }
 
@@ -175,6 +178,11 @@ fn flash_writes(cells: &[Burst<'_, '_>]) -> Option<Ruling> {
         .with("burst after a rest", first.1, Unit::BytesPerSecond)
         .with("lasting", first.0.throughput(), Unit::BytesPerSecond);
     Some(ruling.explaining_each(bursts.iter().map(|(cell, _, gain)| (*cell, 1.0 - 1.0 / gain))))
+}
+
+/// Whether random writes pass at a rate of operations of any kind.
+fn has_one_rate(grid: &Grid<'_>, writes: &Subject<'_>) -> bool {
+    writes.first().random && (grid.mixes_at_rate_of_writes() || grid.writes_larger_as_fast())
 }
 
 fn controller(grid: &Grid<'_>, cells: &[Burst<'_, '_>]) -> Option<Ruling> {

@@ -81,7 +81,7 @@ pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
     let in_order = grid.rate(Write, Order::Sequential, 1, DEPTH);
     let in_order = in_order.zip(grid.random(Write, 1, DEPTH)).map(|(rate, random)| rate / random);
     let in_order = in_order.filter(|gain| *gain >= IN_ORDER_MIN && !grid.gains_from_units());
-    let gain = local.or(in_order)?;
+    let gain = local.or(in_order).filter(|_| !grid.mixes_at_rate_of_writes())?;
     let (faster, base) = match local {
         Some(_) => {
             (format!("within {bytes}, but reads are not"), "writes within little / all over")

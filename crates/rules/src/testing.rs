@@ -123,6 +123,14 @@ pub fn near(kind: OpKind, iops: f64) -> Digest {
     Digest { probe: true, ..named(&name, random(kind, 1, DEPTH, iops)) }
 }
 
+/// A run of small random reads and writes, 70:30, at high queue depth.
+pub fn mixed(iops: f64) -> Digest {
+    let (reads, writes) = (random(OpKind::Read, 1, DEPTH, 0.7 * iops), 0.3 * iops);
+    let [read_bytes, write_bytes] = [reads.bytes[0], (writes * 10.0 * 4096.0) as u64];
+    let (mix, ops) = (Mix::read_percent(70), [reads.ops[0], (writes * 10.0) as u64]);
+    named("mixed-4KiB-q32", Digest { mix, ops, bytes: [read_bytes, write_bytes], ..reads })
+}
+
 /// A burst of writes at this rate, bytes per second.
 pub fn burst(block: u32, depth: u32, rate: f64) -> Digest {
     let run = random(OpKind::Write, block >> 12, depth, rate / f64::from(block));

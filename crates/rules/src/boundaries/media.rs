@@ -7,7 +7,9 @@ use workload::OpKind::{Read, Write};
 use super::{short, table};
 use crate::changes::{DEEPER, DEPTH, LARGER};
 use crate::media::media;
-use crate::testing::{burst, first_blocks, in_order, random, run, target, with_drive, with_link};
+use crate::testing::{
+    burst, first_blocks, in_order, mixed, random, run, target, with_drive, with_link,
+};
 use crate::{Digest, Ruling};
 
 const MIB: u32 = 1 << 20;
@@ -39,6 +41,33 @@ fn a_burst_30_percent_faster_shows_that_lasting_writes_wait_for_flash() {
         ([200.0, 200.0], "FLASH BOUND: seq-write-1MiB-q8 50%, rand-write-4KiB-q32 75%"),
     ];
     table(said, rows);
+}
+
+#[test]
+fn random_writes_at_a_rate_of_any_operation_do_not_wait_for_flash() {
+    // 10,000 writes a second, and four times as many in a burst.
+    let small = 10_000.0 / 256.0;
+    let seen = |others: &[Digest]| {
+        let writes = writes([100.0, small, 400.0, 100.0, 4.0 * small]);
+        [&writes[..], others].concat()
+    };
+    let flash = "FLASH BOUND: rand-write-4KiB-q32 75%";
+    let with_larger = |larger| said(&target(), &seen(&[random(Write, LARGER[0], DEPTH, larger)]));
+    table(with_larger, [(9_100.0, flash), (9_300.0, "nothing"), (10_900.0, flash)]);
+    let with_mix = |(reads, operations)| {
+        said(&target(), &seen(&[random(Read, 1, DEPTH, reads), mixed(operations)]))
+    };
+    let rows = [
+        ((9_100.0, 10_000.0), flash),
+        ((9_300.0, 10_000.0), "nothing"),
+        ((90_000.0, 10_700.0), "nothing"),
+        ((90_000.0, 10_900.0), flash),
+        ((90_000.0, 9_100.0), flash),
+    ];
+    table(with_mix, rows);
+    // No provider limits a stick.
+    let stick = TargetInfo { bus: Bus::Usb, ..target() };
+    assert_eq!(said(&stick, &seen(&[random(Write, LARGER[0], DEPTH, 10_000.0)])), flash);
 }
 
 /// A burst counts for cells of as large blocks or larger, with as many bytes in flight or more.

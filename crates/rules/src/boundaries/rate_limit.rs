@@ -131,10 +131,13 @@ fn bursts_that_differ_by_the_rest_are_parts() {
         let evidence = &rulings[0].verdict.evidence[1];
         (evidence.name.clone(), evidence.value.floor())
     };
-    let rows: [(&[f64], (&str, f64)); 6] = [
+    let rows: [(&[f64], (&str, f64)); 8] = [
         (&[1.024, 1.12], ("burst after a rest", 273.0)),
         (&[1.024, 1.13], ("at least burst after a rest", 275.0)),
         (&[1.024, 2.048], ("at least burst after a rest", 500.0)),
+        // All that comes back in two seconds, the longer rest, is 8.192 MB.
+        (&[7.37, 7.37], ("burst after a rest", 1799.0)),
+        (&[7.38, 7.38], ("at least burst after a rest", 1801.0)),
         // Three operations of few are chance.
         (&[0.0450, 0.057], ("burst after a rest", 13.0)),
         // One of fewer than ten is no tenth.
