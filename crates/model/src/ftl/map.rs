@@ -74,7 +74,7 @@ impl Map {
 
     /// Maps logical pages from `lpn` to physical ones from `ppn`. `n` is at most [`Map::bindable`].
     /// Calls `dropped(ppn, len)` for their previous places.
-    #[inline]
+    #[inline(always)]
     pub fn bind(&mut self, lpn: u32, ppn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
         if n == 1 && self.logical.is_explicit(lpn) {
             match self.logical.swap_entry(lpn, ppn) {
@@ -87,6 +87,12 @@ impl Map {
             }
             return self.physical.set(ppn, 1, lpn);
         }
+        self.bind_runs(lpn, ppn, n, dropped);
+    }
+
+    /// Maps several pages, or one of a chunk of runs.
+    #[inline(never)]
+    fn bind_runs(&mut self, lpn: u32, ppn: u32, n: u32, dropped: impl FnMut(u32, u32)) {
         self.drop_range(lpn, n, dropped);
         self.mapped += u64::from(n);
         self.logical.set(lpn, n, ppn);

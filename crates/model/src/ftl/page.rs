@@ -311,7 +311,7 @@ impl PageMapped {
     }
 
     /// Appends up to `n` pages to a frontier that has room; returns their number.
-    #[inline]
+    #[inline(always)]
     pub(super) fn append(
         &mut self,
         to: Stream,
