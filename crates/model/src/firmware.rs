@@ -72,9 +72,12 @@ impl MapCache {
     /// Returns the time at which the mapping of `n` pages is available.
     #[inline]
     pub fn look_up(&mut self, at: u64, lpn: u32, n: u32, change: bool, media: &mut Media) -> u64 {
-        if self.places.is_empty() {
-            return at;
-        }
+        if self.places.is_empty() { at } else { self.find(at, lpn, n, change, media) }
+    }
+
+    /// Returns the time at which all parts of the map that contain these pages are cached.
+    #[inline(never)]
+    fn find(&mut self, at: u64, lpn: u32, n: u32, change: bool, media: &mut Media) -> u64 {
         let mut ready = at;
         for part in lpn / PART_PAGES..=(lpn + n - 1) / PART_PAGES {
             let index = part as usize % self.places.len();
