@@ -56,7 +56,7 @@ struct CountingFlash {
 
 impl Flash for CountingFlash {
     fn read(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> u64 {
-        self.traffic.worked_ns += self.work.read(ppn, pages, slc);
+        self.traffic.worked_ns += self.work.read(ppn, pages, slc).unwrap_or(0);
         self.traffic.sensed += u64::from(pages) * u64::from(self.page_bytes);
         at
     }

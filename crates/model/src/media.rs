@@ -156,15 +156,21 @@ pub(crate) struct WorkTimes {
 }
 
 impl WorkTimes {
-    /// Time to read `n` pages from `ppn`; none for a row that was just read.
+    /// Time to read `n` pages from `ppn`; `None` if it is a page of the row that was just read.
     #[inline]
-    pub fn read(&mut self, ppn: u32, n: u32, slc: bool) -> u64 {
-        let [first, last] = [ppn, ppn + n - 1].map(|page| page / self.row_pages);
-        if n == 1 && first == self.row {
-            return 0;
+    pub fn read(&mut self, ppn: u32, n: u32, slc: bool) -> Option<u64> {
+        let first = ppn / self.row_pages;
+        let mut rows = 1;
+        if n == 1 {
+            if first == self.row {
+                return None;
+            }
+            self.row = first;
+        } else {
+            self.row = (ppn + n - 1) / self.row_pages;
+            rows += self.row - first;
         }
-        self.row = last;
-        u64::from(last - first + 1) * self.read[usize::from(slc)]
+        Some(u64::from(rows) * self.read[usize::from(slc)])
     }
 
     /// Time to program a unit.
@@ -193,16 +199,17 @@ pub struct Media {
     suspends: u32,
     page_transfer: u64,
     page_bytes: u64,
-    row_pages: u32,
     /// When each plane can read again, if planes read by themselves; otherwise empty.
     planes: Vec<u64>,
+    /// Number of them in a die.
+    die_planes: u32,
     /// Pages that a host's read senses at once.
     sensed_pages: u32,
     stride_bits: u32,
     /// Program units in a superblock; the next superblock continues on the next die.
     units: u32,
-    /// The last row read, for neighbouring pages moved together, and the end of its transfer.
-    row: (u32, u64),
+    /// End of the transfer of the last row read, for neighbouring pages moved together.
+    row_moved_ns: u64,
     traffic: Traffic,
     work: WorkTimes,
     buffer: Buffer,
@@ -232,9 +239,9 @@ impl Media {
         let fold_program = ns(*nand.program_us * *spec.slc.fold_factor);
         let FlashLayout { superblock_pages, .. } = shape.layout;
         let dies = (*nand.dies).max(1) as usize;
-        let (planes, sensed_pages) = if *nand.plane_reads {
+        let (die_planes, sensed_pages) = if *nand.plane_reads {
             let pages = (*nand.page_bytes / *spec.map.unit_bytes).max(1);
-            (dies * (shape.row_pages / pages).max(1) as usize, pages)
+            ((shape.row_pages / pages).max(1), pages)
         } else {
             (0, shape.row_pages)
         };
@@ -258,12 +265,12 @@ impl Media {
             suspends: *nand.suspends,
             page_transfer: transfer(*spec.map.unit_bytes),
             page_bytes: u64::from(*spec.map.unit_bytes),
-            row_pages: shape.row_pages,
-            planes: vec![0; planes],
+            planes: vec![0; dies * die_planes as usize],
+            die_planes,
             sensed_pages,
             stride_bits: shape.layout.stride_bits(),
             units,
-            row: (u32::MAX, 0),
+            row_moved_ns: 0,
             traffic: Traffic::default(),
             work,
             buffer: Buffer::new(
@@ -304,7 +311,7 @@ impl Media {
     /// written and `after` are now; `added` is what they programmed and read.
     pub fn leapt(&mut self, before: u64, after: u64, added: Traffic) {
         self.buffer.open = (self.buffer.open + after).saturating_sub(before);
-        self.row = (u32::MAX, 0);
+        self.work.row = u32::MAX;
         self.traffic.programmed += added.programmed;
         self.traffic.sensed += added.sensed;
         self.traffic.worked_ns += added.worked_ns;
@@ -324,11 +331,8 @@ impl Media {
     /// The plane that holds a page, if planes read by themselves.
     #[inline]
     fn plane_of(&self, ppn: u32, die: usize) -> Option<usize> {
-        if self.planes.is_empty() {
-            return None;
-        }
-        let planes = self.planes.len() / self.dies.len();
-        Some(die * planes + (ppn / self.sensed_pages) as usize % planes)
+        let planes = self.die_planes;
+        (planes > 0).then(|| die * planes as usize + (ppn / self.sensed_pages % planes) as usize)
     }
 
     /// Senses a row of one die and transfers `pages`; suspends a program at most so often. Returns the
@@ -384,7 +388,9 @@ impl Media {
         let (mut ppn, end) = (ppn, ppn + n);
         let (mut first, mut last) = (u64::MAX, at);
         while ppn < end {
-            let pages = (self.sensed_pages - ppn % self.sensed_pages).min(end - ppn);
+            let left = end - ppn;
+            let pages =
+                if left == 1 { 1 } else { left.min(self.sensed_pages - ppn % self.sensed_pages) };
             let (begin, done_ns) = self.sense(at, ppn, pages, slc, most);
             first = first.min(begin);
             last = last.max(done_ns);
@@ -426,16 +432,16 @@ impl Media {
 impl Flash for Media {
     #[inline]
     fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64 {
-        self.traffic.worked_ns += self.work.read(ppn, n, slc);
-        if n == 1 && ppn / self.row_pages == self.row.0 {
+        let Some(time) = self.work.read(ppn, n, slc) else {
             // This page was just sensed together with its neighbour, so only the channel is needed.
-            self.row.1 += self.page_transfer;
+            self.row_moved_ns += self.page_transfer;
             self.traffic.sensed += self.page_bytes;
-            return self.row.1;
-        }
+            return self.row_moved_ns;
+        };
+        self.traffic.worked_ns += time;
         // Space must be freed as fast as it is used, so that these reads need not wait.
         let (_, done_ns) = self.read_pages(at, ppn, n, slc, u32::MAX);
-        self.row = ((ppn + n - 1) / self.row_pages, done_ns);
+        self.row_moved_ns = done_ns;
         done_ns
     }
 
@@ -457,7 +463,6 @@ impl Flash for Media {
         die.occupy(done_ns);
         die.start_program(begin, done_ns);
         (die.unit, die.unit_done) = (ppn, done_ns);
-        self.row = (u32::MAX, 0);
         self.traffic.programmed += (u64::from(cell.unit_bytes) * share) >> 16;
         if cause == ProgramCause::Host {
             self.buffer.push(cell.unit_bytes, done_ns);
