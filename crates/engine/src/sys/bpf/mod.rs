@@ -14,6 +14,7 @@ mod maps;
 mod programs;
 #[cfg(test)]
 mod tests;
+mod undisturbed;
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -28,6 +29,7 @@ use btf::{Tracepoint, Types};
 use mapped_rows::MappedRows;
 use maps::{Maps, class, seen, sums, thread};
 use programs::{Followed, Offsets};
+use undisturbed::Undisturbed;
 
 /// Commands of the system call.
 const MAP_CREATE: libc::c_int = 0;
@@ -36,6 +38,9 @@ const MAP_UPDATE: libc::c_int = 2;
 const MAP_NEXT_KEY: libc::c_int = 4;
 const PROGRAM_LOAD: libc::c_int = 5;
 const ATTACH: libc::c_int = 17;
+
+/// Attempts at most to load a program.
+const VERIFICATIONS: u32 = 20;
 
 /// Kinds of maps.
 const HASH: u32 = 1;
@@ -217,11 +222,24 @@ fn run(code: &[u64], typed: Option<Tracepoint>, name: Option<&CStr>) -> io::Resu
         attach_type: typed.map_or(0, |tracepoint| tracepoint.id),
         ..ProgramLoad::default()
     };
-    let program = descriptor(PROGRAM_LOAD, &mut load)?;
+    let program = verified(&mut load)?;
     let name = name.map_or(0, |name| name.as_ptr() as u64);
     let mut attach = Attach { name, program: program.as_raw_fd() as u32, _gap: 0 };
     // The attachment keeps the program.
     descriptor(ATTACH, &mut attach)
+}
+
+/// Loads a program. What calls the thread while the kernel verifies it ends that with EAGAIN: a signal,
+/// hence none arrives, or io_uring's work for the thread, which is done before the next attempt.
+fn verified(load: &mut ProgramLoad) -> io::Result<OwnedFd> {
+    let _undisturbed = Undisturbed::begin();
+    for _ in 1..VERIFICATIONS {
+        match descriptor(PROGRAM_LOAD, load) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            result => return result,
+        }
+    }
+    descriptor(PROGRAM_LOAD, load)
 }
 
 /// The name of the programs of a process, as the kernel shows it.

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -65,6 +66,33 @@ fn followed_file() -> Option<FollowedFile> {
         println!("skipped: CAP_BPF, CAP_PERFMON and the kernel's types are needed");
     }
     Some(FollowedFile { file, tracer: tracer?, _alone: alone })
+}
+
+/// A signal that does nothing, but interrupts what the kernel does for a thread.
+extern "C" fn ignore(_: libc::c_int) {}
+
+#[test]
+fn signals_do_not_keep_the_programs_from_being_loaded() {
+    let Some(FollowedFile { tracer, _alone, .. }) = followed_file() else { return };
+    drop(tracer);
+    // SAFETY: the handler does nothing, and no other test uses this signal.
+    unsafe { libc::signal(libc::SIGUSR2, ignore as *const () as libc::sighandler_t) };
+    // SAFETY: always succeeds.
+    let thread = unsafe { libc::pthread_self() };
+    let is_done = AtomicBool::new(false);
+    let attached = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                // SAFETY: the thread waits for the end of this scope.
+                unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
+                std::thread::yield_now();
+            }
+        });
+        let attached = (0..20).filter(|_| Tracer::attach((0, 0)).is_some()).count();
+        is_done.store(true, Ordering::Relaxed);
+        attached
+    });
+    assert_eq!(attached, 20);
 }
 
 /// Reads blocks of 4 KiB around the page cache, each at the place of its number; `None` if the file
