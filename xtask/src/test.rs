@@ -49,7 +49,7 @@ struct Tally {
 /// Environment variable that sets the number of tests that a binary runs at the same time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// What all checks take on two processors, from a clean clone: 1,493 to 2,690 s by the machine
+/// What all checks take on two processors, from a clean clone: 1,415 to 2,690 s by the machine
 /// (benches/RESULTS.md).
 const MINUTES: &str = "25 to 45";
 
