@@ -11,8 +11,8 @@ use record::{MetricKey, Unit};
 use rig::Stage;
 use rules::LimitTest;
 use rules::changes::{
-    AFTER_REST, Addressing, BEFORE_LIMIT, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, NEAR_BYTES,
-    SLOW_BURSTS, UNITS, limit_test_name, other_size_name,
+    AFTER_REST, Addressing, BEFORE_LIMIT, BURSTS, DEEPER, DEPTH, EMPTY_FLUSH, LARGER, LIMIT_RESTS,
+    NEAR_BYTES, SLOW_BURSTS, UNITS, limit_test_name, other_size_name,
 };
 use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Stop, Workload};
@@ -38,9 +38,8 @@ const REST_SHARE: f64 = 0.4;
 /// Index of the seed of the tests for limits.
 const LIMIT_SEED: u32 = 31;
 
-/// Maximum number of tests for a limit, and the runs of one, each after a longer rest.
+/// Maximum number of tests for a limit.
 const LIMIT_TESTS: u32 = 2;
-const LIMIT_RUNS: u32 = 2;
 
 /// Parts of the time of a test for a limit: rests of one and two, runs of one, what follows or precedes,
 /// and a half for what is in flight at their ends.
@@ -180,8 +179,8 @@ fn limit(
     if test.other.is_none() {
         session.probe(&Workload { name: BEFORE_LIMIT.into(), ..w.clone() }, 0)?;
     }
-    session.rounds(LIMIT_RUNS, None, |session, round| {
-        session.rest("rest", f64::from(round + 1) * seconds)?;
+    session.rounds(LIMIT_RESTS.len() as u32, None, |session, round| {
+        session.rest("rest", LIMIT_RESTS[round as usize] * seconds)?;
         let interval_ns = Some((seconds * 1e9) as u64 / LIMIT_INTERVALS);
         let stage = Stage { interval_ns, ..Stage::default() };
         session.probe_in(&TestRegion::replicate(&w, round), round, stage)?;

@@ -80,6 +80,10 @@ pub fn limit_test_name(block: u32) -> String {
     format!("cause-read-limit-{}", record::size_word(u64::from(block)))
 }
 
+/// The rest before each run of a test for a limit, in times that a run lasts. What a bucket that is not
+/// full lets pass differs with it.
+pub const LIMIT_RESTS: [f64; 2] = [1.0, 2.0];
+
 /// What uses up a bucket before a test for a limit.
 pub const BEFORE_LIMIT: &str = "cause-read-before-limit";
 

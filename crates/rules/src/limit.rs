@@ -4,7 +4,7 @@
 use super::cpu_shared::waits;
 use super::grid::within;
 use super::subject::Subject;
-use crate::changes::{is_limit_test, is_other_size_of};
+use crate::changes::{LIMIT_RESTS, is_limit_test, is_other_size_of};
 
 /// Maximum difference between rates of one limit.
 pub const SAME_RATE: f64 = 0.05;
@@ -13,9 +13,6 @@ pub const SAME_RATE: f64 = 0.05;
 /// are parts of what the bucket holds: one that is not full regains twice as much.
 const DIFFERS: f64 = 0.1;
 const DIFFERS_OPS: f64 = 3.0;
-
-/// The rest before the last run of a test, in times that a run lasts.
-const LONGEST_REST: f64 = 2.0;
 
 /// Operations of a burst whose number is exact to a tenth.
 const EXACT_OPS: f64 = 10.0;
@@ -124,7 +121,8 @@ fn kept_rate(test: &Subject<'_>) -> Option<f64> {
 /// holds: nothing is known of the rest before a single run, and few blocks are known to one. What a
 /// rest brings back at the kept rate may be all that it had time for, even if as much was left before.
 fn whole_burst(test: &Subject<'_>, rate: f64) -> (f64, bool) {
-    let longest_rest_s = test.runs().last().map_or(0.0, |run| LONGEST_REST * run.seconds);
+    let longest_rest_s =
+        test.runs().last().map_or(0.0, |run| LIMIT_RESTS[LIMIT_RESTS.len() - 1] * run.seconds);
     let block_bytes = f64::from(test.first().block_bytes);
     let bursts = Vec::from_iter(test.runs().filter_map(|run| Some(run.plateau?.burst_bytes)));
     let [least, most] =
