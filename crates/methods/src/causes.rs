@@ -179,11 +179,13 @@ fn limit(
     if test.other.is_none() {
         session.probe(&Workload { name: BEFORE_LIMIT.into(), ..w.clone() }, 0)?;
     }
+    let runs_before = session.seen().iter().filter(|digest| digest.name == w.name).count() as u32;
     session.rounds(LIMIT_RESTS.len() as u32, None, |session, round| {
         session.rest("rest", LIMIT_RESTS[round as usize] * seconds)?;
         let interval_ns = Some((seconds * 1e9) as u64 / LIMIT_INTERVALS);
         let stage = Stage { interval_ns, ..Stage::default() };
-        session.probe_in(&TestRegion::replicate(&w, round), round, stage)?;
+        let replicate = runs_before + round;
+        session.probe_in(&TestRegion::replicate(&w, replicate), replicate, stage)?;
         Ok(Round::Again)
     })?;
     let Some(block) = test.other else { return Ok(()) };

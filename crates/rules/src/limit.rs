@@ -4,6 +4,7 @@
 use super::cpu_shared::waits;
 use super::grid::within;
 use super::subject::Subject;
+use crate::Digest;
 use crate::changes::{LIMIT_RESTS, is_limit_test, is_other_size_of};
 
 /// Maximum difference between rates of one limit.
@@ -55,7 +56,7 @@ pub struct ShownLimit {
 }
 
 impl ShownLimit {
-    /// The limit that holds all runs of a test to one rate after a burst.
+    /// The limit that holds the runs of a test to one rate after a burst.
     pub fn from_test(test: &Subject<'_>, subjects: &[Subject<'_>]) -> Option<ShownLimit> {
         let (rate, block_bytes) = (kept_rate(test)?, test.first().block_bytes);
         let counted = match other_rates(subjects, block_bytes) {
@@ -70,7 +71,7 @@ impl ShownLimit {
             per_s: counted.of_bytes(rate, block_bytes),
             burst: counted.of_bytes(burst_bytes, block_bytes),
             is_part,
-            is_sure: test.runs().count() > 1 && !waits(test),
+            is_sure: emptied(test).count() > 1 && !waits(test),
         })
     }
 
@@ -109,10 +110,21 @@ fn counted(held: [f64; 2], other: [f64; 2]) -> Option<Counted> {
     }
 }
 
-/// Bytes per second that all runs of a test keep after a burst.
+/// The runs of a test from the first on that empties the bucket: earlier ones may be too short for what
+/// was in it before the test.
+fn emptied<'a>(test: &Subject<'a>) -> impl Iterator<Item = &'a Digest> {
+    test.runs().skip_while(|run| run.plateau.is_none())
+}
+
+/// Whether a test emptied the bucket only after its first run, so that no second run shows its limit.
+pub fn is_emptied_late(test: &Subject<'_>) -> bool {
+    test.first().plateau.is_none() && emptied(test).count() == 1
+}
+
+/// Bytes per second that all runs of a test that empty the bucket keep after a burst.
 fn kept_rate(test: &Subject<'_>) -> Option<f64> {
-    let rates: Option<Vec<f64>> = test.runs().map(|run| Some(run.plateau?.rate)).collect();
-    let rates = rates?;
+    let rates: Option<Vec<f64>> = emptied(test).map(|run| Some(run.plateau?.rate)).collect();
+    let rates = rates.filter(|rates| !rates.is_empty() && !is_emptied_late(test))?;
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     rates.iter().all(|rate| within(*rate, mean, SAME_RATE)).then_some(mean)
 }

@@ -11,7 +11,7 @@ use rig::{Bus, TargetInfo};
 use workload::OpKind::Read;
 
 use super::grid::{Grid, within};
-use super::limit::{Counted, ShownLimit};
+use super::limit::{Counted, ShownLimit, is_emptied_late};
 use super::subject::Subject;
 use crate::Digest;
 use crate::changes::{DEPTH, LARGER, is_limit_test};
@@ -42,8 +42,8 @@ pub struct LimitTest {
     pub block: u32,
     /// Operations per second that seem to pass.
     pub per_s: f64,
-    /// Bytes of the blocks that follow, to tell what is counted; `None` if an earlier test tells,
-    /// which may have left much in the bucket.
+    /// Bytes of the blocks that follow, to tell what is counted; `None` if those of an earlier test
+    /// tell, or that test itself, which may have left much in the bucket.
     pub other: Option<u32>,
 }
 
@@ -94,6 +94,9 @@ pub fn next_limit_test(target: &TargetInfo, seen: &[Digest]) -> Option<LimitTest
         ([], Some(small)) => Some(small),
         ([], None) => grid.large_at_limit(ceiling, false),
         ([test], Some(small)) if test.first().block_bytes == small.block => {
+            if is_emptied_late(test) {
+                return Some(LimitTest { other: None, ..small });
+            }
             match ShownLimit::from_test(test, &subjects) {
                 Some(ShownLimit { counted: Counted::Bytes, .. }) => None,
                 Some(ShownLimit { per_s, .. }) => grid.large_behind(ceiling, per_s),

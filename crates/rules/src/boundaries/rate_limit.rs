@@ -27,6 +27,11 @@ fn test(rate: f64, burst: f64) -> Digest {
     Digest { plateau, ..probe(&limit_test_name(4096), 4096, rate) }
 }
 
+/// Such a test that ends within a burst.
+fn no_burst() -> Digest {
+    Digest { plateau: None, ..test(16.0, 0.0) }
+}
+
 /// Blocks of 8 KiB right after it, in MB/s.
 fn other_size(rate: f64) -> Digest {
     probe(&other_size_name(4096, 8192), 8192, rate)
@@ -59,8 +64,22 @@ fn runs_agree_within_5_percent_and_blocks_of_another_size_tell_what_is_counted()
         (vec![test(5.0, 1.0), other_size(10.0)], "nothing"),
     ];
     table(said, rows);
-    let no_burst = Digest { plateau: None, ..test(4.096, 1.0) };
-    assert_eq!(said(vec![test(4.096, 1.0), no_burst, other_size(8.192)]), "nothing");
+    assert_eq!(said(vec![test(4.096, 1.0), no_burst(), other_size(8.192)]), "nothing");
+}
+
+#[test]
+fn a_test_whose_first_run_ends_within_a_burst_is_made_again() {
+    let cells = [random(Read, 1, 1, 1000.0), random(Read, 1, DEPTH, 1000.0)];
+    let next = |tests: &[Digest]| {
+        next_limit_test(&with_link(1e9), &[&cells[..], tests].concat()).map(|test| test.other)
+    };
+    let late = [no_burst(), test(4.096, 1.0), other_size(8.192)];
+    assert_eq!(next(&late), Some(None));
+    assert_eq!(short(judge(&late)), "nothing", "one run shows it");
+    let again = [&late[..], &[test(4.096, 1.0), test(4.096, 2.0)]].concat();
+    assert!(short(judge(&again)).starts_with("RATE LIMIT"));
+    let [burst, limit] = [no_burst(), test(4.096, 1.0)];
+    assert_eq!(short(judge(&[&late[..], &[burst, limit]].concat())), "nothing");
 }
 
 #[test]
