@@ -20,10 +20,13 @@ use super::Worker;
 use crate::backend::Backend;
 use crate::counts::Counts;
 
-/// Intervals of a stretch, and of a group of them whose time is compared. Arbitrary: a superblock
-/// is filled in about ten intervals of a slow drive.
+/// Intervals of a stretch, and of a group of them whose time is compared, at least: longer once there
+/// are so many groups, up to a stretch. Collection comes in bursts, so that the times of short groups
+/// vary, but cancel each other. Arbitrary: a superblock is filled in about ten intervals of a slow
+/// drive.
 const STRETCH: usize = 16;
-const GROUP: usize = 4;
+const GROUP_MIN: usize = 4;
+const GROUPS: usize = 8;
 
 /// Standard error of the fitted time, at most, and the share by which the time of a stretch differs from
 /// the one foreseen, at most; more if the groups before differed more.
@@ -100,6 +103,8 @@ struct Fit {
     share: f64,
     /// Standard deviation of the time of a group.
     spread: f64,
+    /// Intervals of a group.
+    group: f64,
     groups: f64,
     /// Range of the work that the dies had left, in intervals that it takes.
     lumps: f64,
@@ -108,7 +113,8 @@ struct Fit {
 impl Fit {
     /// Fits the times of groups of these intervals by least squares.
     fn new(intervals: &[Interval], writes: bool) -> Fit {
-        let groups: Vec<[f64; 2]> = intervals.chunks(GROUP).map(means).collect();
+        let group = (intervals.len() / GROUPS).clamp(GROUP_MIN, STRETCH);
+        let groups: Vec<[f64; 2]> = intervals.chunks(group).map(means).collect();
         let [ops, work] = means(intervals);
         let relative = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 1.0 };
         let groups: Vec<[f64; 2]> =
@@ -120,12 +126,12 @@ impl Fit {
         let share = if is_mixed { (product / square).clamp(0.0, 1.0) } else { 1.0 };
         let misses = groups.iter().map(|[o, w]| 1.0 - share * o - (1.0 - share) * w);
         let squares: f64 = misses.map(|miss| miss * miss).sum();
-        let count = groups.len() as f64;
+        let (group, count) = (group as f64, groups.len() as f64);
         let spread = (squares / (count - 2.0).max(1.0)).sqrt();
         let left = || intervals.iter().map(|interval| interval.left);
         let range = left().fold(0.0, f64::max) - left().fold(f64::INFINITY, f64::min);
         let lumps = if writes && work > 0.0 { range / work } else { 0.0 };
-        Fit { ops, work, share, spread, groups: count, lumps }
+        Fit { ops, work, share, spread, group, groups: count, lumps }
     }
 
     /// Intervals that so many operations with so much work take.
@@ -147,7 +153,7 @@ impl Fit {
 
     /// Standard deviation of the time of a stretch.
     fn chance(&self) -> f64 {
-        self.spread * (GROUP as f64 / STRETCH as f64).sqrt()
+        self.spread * (self.group / STRETCH as f64).sqrt()
     }
 }
 
@@ -469,6 +475,19 @@ mod tests {
         assert!(fit.miss(&intervals(STRETCH, 3.0)) < STEADY);
         // The same operations cost a tenth more work.
         assert!(fit.miss(&intervals(STRETCH, 3.3)) > STEADY);
+    }
+
+    #[test]
+    fn bursts_that_cancel_each_other_are_steady() {
+        // Bursts of collection of 5 intervals, in which a third as much is done.
+        let interval = |number: usize| {
+            let ops = if (number / 5).is_multiple_of(2) { 900.0 } else { 300.0 };
+            Interval { kinds: Kinds::default(), ops, work: ops, left: 0.0 }
+        };
+        let intervals: Vec<_> = (0..POOL_MAX).map(interval).collect();
+        let error = Fit::new(&intervals, true).error();
+        let independent = Fit::new(&intervals[..32], true).error() / 8f64.sqrt();
+        assert!(error < 0.6 * independent, "{error}, {independent} if groups were independent");
     }
 
     #[test]
