@@ -16,12 +16,13 @@ use script::{Outcome, ScratchUse, Session};
 use workload::units::decimal;
 
 use crate::compare::{differences, is_alike, quantities};
-use crate::drives::{self, PREFIX};
+use crate::drives::PREFIX;
 use crate::fleet;
 use crate::published;
 use crate::request::{Request, TargetRequest};
 use crate::spread;
 use crate::target::Stand;
+use crate::usual;
 use crate::work::Work;
 
 /// Maximum time for simulating the model, as a fraction of the run's own time.
@@ -217,9 +218,8 @@ pub(crate) fn simulate(
     if !matches!(target.kind, TargetKind::Device | TargetKind::File | TargetKind::Directory) {
         return None;
     }
-    let model = target.drive.as_ref()?.model.clone()?;
-    let preset = drives::presets().ok()?.iter().find(|p| is_model(&model, &p.model))?;
-    let spec = format!("{PREFIX}{}", preset.name);
+    let preset = usual::preset_of(target.drive.as_ref()?.model.as_deref()?)?;
+    let spec = format!("{PREFIX}{preset}");
     let target = TargetRequest { spec, size: request.target.size, ..TargetRequest::default() };
     let request = Request { target, ..request.clone() };
     let limit = SIMULATION_MAX.min(took.mul_f64(SHARE));

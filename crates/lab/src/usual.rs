@@ -6,17 +6,18 @@
 //! measures and writes them.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use methods::{Usual, UsualFigure};
 use record::{MetricKey, Run, Target, TargetKind};
 use serde::Deserialize;
 
-use crate::drives::{self, PREFIX, VirtualDrive};
+use crate::drives::PREFIX;
 use crate::peers::is_model;
 use crate::spread;
 
-/// The rates of each preset, and what they would gain without the causes that the rules named, both
-/// by metric.
+/// What is known about each preset. To parse the presets themselves takes ten times as long, in every
+/// run.
 const FIGURES: &str = include_str!("usual.toml");
 
 /// A figure is low for its model below 1/1.15 of the usual one: drives of one model vary by less.
@@ -37,7 +38,7 @@ pub(crate) type Figures = BTreeMap<String, f64>;
 
 /// The figures of the preset of this name.
 pub(crate) fn of_preset(name: &str) -> Option<Figures> {
-    models()?.remove(name).map(|model| model.figures)
+    models().get(name).map(|model| model.figures.clone())
 }
 
 /// Classes of drives that a link of no known kind, as that of a virtual machine, may lead to. Cards and
@@ -46,34 +47,41 @@ const INNER: [&str; 2] = ["nvme", "sata"];
 
 /// The figures of all presets of the target's class or, if that is unknown, of the inner ones.
 pub(crate) fn of_class(target: &Target) -> Vec<Figures> {
-    let Some((presets, mut models)) = drives::presets().ok().zip(models()) else {
-        return Vec::new();
-    };
     let class = class_of_target(target);
-    let members = presets.iter().filter(|preset| match class {
-        Some(_) => class_of(preset) == class,
-        None => class_of(preset).is_some_and(|class| INNER.contains(&class)),
+    let members = models().values().filter(|model| match class {
+        Some(_) => class_of_bus(&model.bus) == class,
+        None => class_of_bus(&model.bus).is_some_and(|class| INNER.contains(&class)),
     });
-    members.filter_map(|preset| Some(models.remove(&preset.name)?.figures)).collect()
+    members.map(|model| model.figures.clone()).collect()
 }
 
-/// The usual figures of all presets; a test parses them.
-fn models() -> Option<BTreeMap<String, Model>> {
-    toml::from_str(FIGURES).ok()
+/// The preset of the drive with this model number.
+pub(crate) fn preset_of(model: &str) -> Option<&'static str> {
+    models().iter().find(|(_, known)| is_model(model, &known.drive)).map(|(name, _)| &**name)
+}
+
+/// What is known about every preset, by name; parsed once in a process. A test parses it too.
+fn models() -> &'static BTreeMap<String, Model> {
+    static MODELS: OnceLock<BTreeMap<String, Model>> = OnceLock::new();
+    MODELS.get_or_init(|| toml::from_str(FIGURES).unwrap_or_default())
 }
 
 /// What is known about a model.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Model {
+    /// The drive that the preset models.
+    drive: String,
+    /// The bus next to the host.
+    bus: String,
     figures: Figures,
+    /// What the rates would gain without the causes that the rules named.
     #[serde(default)]
     gains: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 /// The usual figures for the drive of a run; `None` if its class is unknown.
 pub(crate) fn usual(run: &Run) -> Option<Usual> {
-    let models = models()?;
     let is_changed =
         run.options.iter().flatten().any(|(name, _)| CHANGING.contains(&name.as_str()));
     let factor_min = |metric: &str| {
@@ -81,18 +89,15 @@ pub(crate) fn usual(run: &Run) -> Option<Usual> {
         let least = if is_changed { OTHER_FACTOR } else { MODEL_FACTOR };
         least.max(libm::exp(DEVIATIONS * spread))
     };
-    let presets = drives::presets().ok()?;
-    if let Some(name) = model_of(run, presets)
-        && let Some(model) = models.get(&name)
-    {
+    if let Some(model) = preset_of_run(run).and_then(|name| models().get(name)) {
         let figures = model.figures.keys().filter_map(|metric| {
             Some((metric.clone(), usual_figure(&[model], metric, factor_min(metric))?))
         });
         return Some(Usual { whose: "this model", figures: figures.collect() });
     }
     let class = class_of_target(&run.target)?;
-    let members = presets.iter().filter(|preset| class_of(preset) == Some(class));
-    let members: Vec<&Model> = members.filter_map(|preset| models.get(&preset.name)).collect();
+    let members = models().values().filter(|model| class_of_bus(&model.bus) == Some(class));
+    let members: Vec<&Model> = members.collect();
     let figures = members.first()?.figures.keys().filter_map(|metric| {
         Some((metric.clone(), usual_figure(&members, metric, factor_min(metric))?))
     });
@@ -116,13 +121,12 @@ fn usual_figure(models: &[&Model], metric: &str, factor_min: f64) -> Option<Usua
 }
 
 /// The preset of a run's drive: that of a virtual drive without its overrides, or of the model.
-fn model_of(run: &Run, presets: &[VirtualDrive]) -> Option<String> {
+fn preset_of_run(run: &Run) -> Option<&str> {
     if run.target.kind == TargetKind::Virtual {
         let name = run.target.spec.strip_prefix(PREFIX)?;
-        return Some(name.split('?').next().unwrap_or(name).to_string());
+        return Some(name.split('?').next().unwrap_or(name));
     }
-    let model = run.target.drive.as_ref()?.model.as_deref()?;
-    presets.iter().find(|preset| is_model(model, &preset.model)).map(|p| p.name.clone())
+    preset_of(run.target.drive.as_ref()?.model.as_deref()?)
 }
 
 /// The kind of a drive's link, which its class follows.
@@ -133,10 +137,6 @@ fn class_of_target(target: &Target) -> Option<&'static str> {
         "virtual" => class_of_bus(drive.link.as_ref()?.now.as_deref()?),
         _ => None,
     }
-}
-
-fn class_of(preset: &VirtualDrive) -> Option<&'static str> {
-    class_of_bus(preset.links.first()?)
 }
 
 fn class_of_bus(bus: &str) -> Option<&'static str> {
@@ -152,22 +152,25 @@ mod tests {
     use record::{DriveIdentity, Link};
 
     use super::*;
+    use crate::drives;
 
     #[test]
     fn every_preset_has_usual_figures_and_a_class() {
-        let models: BTreeMap<String, Model> = toml::from_str(FIGURES).expect("well formed");
         let presets = drives::presets().expect("well formed");
         for preset in presets {
-            let cells = models.get(&preset.name).map_or(0, |model| model.figures.len());
+            let model = &models()[&preset.name];
+            let advice = "SSDYNO_WRITE_USUAL=none cargo test writes what needs no measurement";
+            assert_eq!((&model.drive, &model.bus), (&preset.model, &preset.links[0]), "{advice}");
+            let cells = model.figures.len();
             // A drive that holds no file of 100 MiB has no durable writes.
             assert!(
                 cells == 10 || cells == 8 && preset.bytes < 110 << 20,
                 "{}: {cells} cells",
                 preset.name
             );
-            assert!(class_of(preset).is_some(), "{}: {:?}", preset.name, preset.links);
+            assert!(class_of_bus(&model.bus).is_some(), "{}: {}", preset.name, model.bus);
         }
-        assert_eq!(models.len(), presets.len());
+        assert_eq!(models().len(), presets.len());
     }
 
     #[test]
@@ -218,6 +221,8 @@ mod tests {
         let gains = gain.map(|gain| BTreeMap::from([("OPEN BLOCKS".to_string(), gain)]));
         let of_metric = |gains| BTreeMap::from([("a".to_string(), gains)]);
         Model {
+            drive: String::new(),
+            bus: "nvme".into(),
             figures: BTreeMap::from([("a".to_string(), rate)]),
             gains: gains.map_or_else(BTreeMap::new, of_metric),
         }

@@ -1,6 +1,7 @@
 //! `src/usual.toml`: the figures of `quick` on every preset, and the durable writes of `iozone`. With
 //! `SSDYNO_WRITE_USUAL=1` the test measures all of them, in some minutes, and writes the file; with
-//! names of presets, separated by commas, it measures those; otherwise two.
+//! names of presets, separated by commas, it measures those (`none` measures none, and writes what is
+//! the presets' own); otherwise two.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +40,10 @@ const DURABLE: [(&str, &str); 2] = [
 /// What is known about a model, as in the file.
 #[derive(Default, Deserialize, Serialize)]
 struct Model {
+    #[serde(default)]
+    drive: String,
+    #[serde(default)]
+    bus: String,
     figures: BTreeMap<String, f64>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     gains: BTreeMap<String, BTreeMap<String, f64>>,
@@ -99,6 +104,8 @@ fn the_usual_figures_are_those_of_the_presets() {
             if is_named(&preset.name) {
                 models.insert(preset.name.clone(), measured(&preset.name));
             }
+            let model = models.entry(preset.name.clone()).or_default();
+            (model.drive, model.bus) = (preset.model.clone(), preset.links[0].clone());
         }
         let text = toml::to_string(&models).expect("plain data");
         let header = "# Written by tests/it/usual.rs: bytes or operations per second, and the \
