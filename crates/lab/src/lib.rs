@@ -31,6 +31,7 @@ mod kept;
 mod like;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere/machine.rs")]
 pub mod machine;
+mod model_name;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere/partition.rs")]
 pub mod partition;
 mod peers;

@@ -13,7 +13,7 @@ use record::{MetricKey, Run, Target, TargetKind};
 use serde::Deserialize;
 
 use crate::drives::PREFIX;
-use crate::peers::is_model;
+use crate::model_name::is_model;
 use crate::spread;
 
 /// What is known about each preset. To parse the presets themselves takes ten times as long, in every

@@ -9,7 +9,7 @@ use workload::units;
 use super::Twin;
 use super::figures::HeldFigure;
 use crate::error::Result;
-use crate::peers::is_model;
+use crate::model_name::is_model;
 use crate::repeat::{Conditions, Repeat, Repeated};
 
 /// Differences from which a report of the drive counts: degrees, percent of its life, and the factor
