@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use record::{Finding, FindingKind, Health, Level, Plan, Safety, Target, TargetKind};
 use rig::{Rig as _, TargetInfo};
@@ -29,6 +30,10 @@ use crate::work::Work;
 /// Operations on the null backend to measure the instrument's own cost, about a millisecond's
 /// worth.
 const CALIBRATION_OPS: u64 = 20_000;
+
+/// What a kill may cost of a run in which many replicates end in that time: conclusions and a record for
+/// each of them would take longer than they do on a virtual drive.
+const CHECKPOINT_EVERY: Duration = Duration::from_millis(200);
 
 /// A run with a checked request and a known cost. Nothing has been touched yet.
 pub struct PlannedRun<'a> {
@@ -216,7 +221,8 @@ fn measure(
         let began_ns = stand.rig().elapsed_ns();
         let neighbours = shared.lock().neighbours();
         let session = Session::new(stand.rig())
-            .with_checkpoints(|outcome: &Outcome| shared.lock().checkpoint(outcome));
+            .with_checkpoints(|outcome: &Outcome| shared.lock().checkpoint(outcome))
+            .with_spaced_checkpoints(CHECKPOINT_EVERY);
         let mut session = session.with_neighbours(neighbours);
         let result = work.run(&mut session);
         outcome = session.finish();

@@ -121,7 +121,7 @@ impl Cell {
             let (name, service) = (self.workload.name.as_str(), part.latencies.merged().clone());
             session.put_latency(LatencyProfile::new(name, part.kind.name(), service));
         }
-        session.checkpoint();
+        session.checkpoint_if_due();
         Ok(())
     }
 }

@@ -44,6 +44,7 @@ pub fn run(session: &mut Session<'_>, rounds: Rounds, cells: &mut [Cell]) -> Res
             cells.iter_mut().try_for_each(|cell| cell.run(session, round))?;
             Ok(Round::Again)
         })?;
+    session.checkpoint();
     let drifts: Vec<Drift> = cells.iter().flat_map(Cell::drifts).collect();
     if !drifts.is_empty() && !session.plans() {
         let words = drifts.iter().map(Drift::in_words).collect::<Vec<_>>().join("; ");

@@ -15,7 +15,7 @@ mod tests;
 mod warm;
 
 use std::fmt::Display;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use record::{
     Covers, Finding, FindingKind, IoErrors, LatencyProfile, Level, Metric, MetricInfo, MetricKey,
@@ -67,6 +67,10 @@ pub struct Session<'a> {
     /// Conclusions set by the method instead of the rules.
     own: Option<Vec<Verdict>>,
     hook: Option<Hook<'a>>,
+    /// Minimum time between the checkpoints of replicates.
+    checkpoint_every: Duration,
+    /// Time of the last checkpoint.
+    kept_at: Option<Instant>,
     /// Computes the answer from the outcome; declared by the method.
     answer: fn(&Outcome) -> Option<record::Answer>,
 }
@@ -106,16 +110,25 @@ impl<'a> Session<'a> {
             digests: Vec::new(),
             own: None,
             hook: None,
+            checkpoint_every: Duration::ZERO,
+            kept_at: None,
             answer: |_| None,
         };
         session.out.state_after = session.target().state;
         session
     }
 
-    /// The same session, with a hook called after each step.
+    /// The same session, with a hook called after each step and replicate.
     #[must_use]
     pub fn with_checkpoints(mut self, hook: impl FnMut(&Outcome) + 'a) -> Session<'a> {
         self.hook = Some(Box::new(hook));
+        self
+    }
+
+    /// The same session, in which a replicate that ends so soon after a checkpoint gets none.
+    #[must_use]
+    pub fn with_spaced_checkpoints(mut self, every: Duration) -> Session<'a> {
+        self.checkpoint_every = every;
         self
     }
 
@@ -511,6 +524,14 @@ impl<'a> Session<'a> {
         self.out.answer = crate::draft::answer(&self.out, self.answer);
         if let Some(hook) = &mut self.hook {
             hook(&self.out);
+        }
+        self.kept_at = Some(Instant::now());
+    }
+
+    /// Ends a replicate: a checkpoint if the last one is long ago.
+    pub fn checkpoint_if_due(&mut self) {
+        if self.kept_at.is_none_or(|at| at.elapsed() >= self.checkpoint_every) {
+            self.checkpoint();
         }
     }
 }
