@@ -5,8 +5,8 @@
 //! than half on a drive that collects its superblocks; how much work its dies complete does not, if
 //! they are what the load waits for. The time of an interval is therefore a weighted mean of both, in
 //! proportion to the operations and to the work of the dies, and the weight is fitted to the stretches
-//! timed last ([`Fit`]). A load is steady if their times agree with it, within a stated error, and if
-//! that of the stretch after a leap does.
+//! timed last ([`Fit`]). A load is steady if their times agree with it, within a stated error; the time of
+//! the stretch after a leap says how long the next one may be.
 //!
 //! In a leap, the drive takes the writes of these intervals without timing them ([`model::Drive::leap`]),
 //! and their counts are reported again. The work that the drive does for these writes says how long
@@ -29,9 +29,10 @@ const GROUP_MIN: usize = 4;
 const GROUPS: usize = 8;
 
 /// Standard error of the fitted time, at most, and the share by which the time of a stretch differs from
-/// the one foreseen, at most; more if the groups before differed more.
+/// the one foreseen, at most, for leaps to grow; more if the groups before differed more. A stretch that
+/// differs by more stays among those that the next fit is made of: it raises their error, and leaps end
+/// until that is small again.
 const ERROR: f64 = 0.01;
-const STEADY: f64 = 0.02;
 
 /// Leaps as a multiple of the intervals that stand for them: the first one and the longest. They double
 /// while the stretch after them takes the time foreseen.
@@ -261,9 +262,6 @@ impl Leaper {
             } else {
                 GROWTH_MIN
             };
-            if miss > STEADY.max(3.0 * fit.chance()) {
-                self.pool.clear();
-            }
         }
         self.pool.append(&mut self.stretch);
         let most = self.pool.len().min(POOL_MAX);
@@ -472,9 +470,9 @@ mod tests {
         let fit = Fit::new(&intervals(32, 3.0), true);
         assert!((fit.share - 0.5).abs() < 0.01 && fit.error() < 1e-3, "{}", fit.share);
         assert!((fit.time(fit.ops, fit.work) - 1.0).abs() < 1e-9);
-        assert!(fit.miss(&intervals(STRETCH, 3.0)) < STEADY);
+        assert!(fit.miss(&intervals(STRETCH, 3.0)) < ERROR);
         // The same operations cost a tenth more work.
-        assert!(fit.miss(&intervals(STRETCH, 3.3)) > STEADY);
+        assert!(fit.miss(&intervals(STRETCH, 3.3)) > 2.0 * ERROR);
     }
 
     #[test]
