@@ -7,6 +7,7 @@
 //! the leap (units being programmed, commands in flight) it continues after it.
 
 use crate::drive::{Drive, Translation};
+use crate::ftl::map::FETCHED;
 use crate::ftl::{Flash, ProgramCause};
 use crate::media::{Traffic, WorkTimes};
 
@@ -16,9 +17,6 @@ const READS_NS: u64 = 50_000_000;
 
 /// Share of the work of earlier writes that a leap under reads may leave out.
 const LEFT_OUT: f64 = 0.01;
-
-/// Writes whose places in the map are fetched together.
-const FETCHED: usize = 64;
 
 /// Mapping units of writes that continue each other and reach the map as one, at most.
 const RUN_PAGES: u32 = 256;
@@ -154,6 +152,7 @@ impl Drive {
         let write_pages = (leap.write_bytes >> bits).max(1);
         let merges = leap.in_order && matches!(self.translation, Translation::Page(_));
         let most = if merges { RUN_PAGES } else { 0 };
+        let is_single = !leap.in_order && write_pages == 1;
         let mut runs = Runs { pages, run: None, most };
         let (mut group, mut accepts) = (Vec::with_capacity(FETCHED), true);
         while accepts {
@@ -164,10 +163,18 @@ impl Drive {
             }
             accepts = match &mut self.translation {
                 Translation::Page(page) => {
-                    page.map().fetch(group.iter().map(|(lpn, _)| *lpn));
-                    let mut writes = group.iter();
-                    writes.all(|(lpn, n)| {
-                        page.write_run(arrival_ns, *lpn, *n, write_pages, &mut flash)
+                    let lpns = group.iter().map(|(lpn, _)| *lpn);
+                    let in_place = is_single && page.refills();
+                    if in_place {
+                        page.begin_refill(lpns);
+                    } else {
+                        page.map().fetch(lpns);
+                    }
+                    group.iter().all(|&(lpn, n)| {
+                        if in_place && n == 1 {
+                            return page.refill(arrival_ns, lpn, &mut flash).is_ok();
+                        }
+                        page.write_run(arrival_ns, lpn, n, write_pages, &mut flash)
                     })
                 }
                 Translation::Au(au) => {

@@ -97,7 +97,7 @@ impl PageMapped {
         self.rate = (rate * ONE as f64) as u64;
     }
 
-    fn slc_owed(&self) -> f64 {
+    pub(super) fn slc_owed(&self) -> f64 {
         if self.blocks.slc_used() == 0 {
             return 0.0;
         }
@@ -105,7 +105,7 @@ impl PageMapped {
         self.rules.slc.owed(self.blocks.slc_used(), self.slc_limit(), host.slc)
     }
 
-    fn levelling_victim(&mut self) -> Option<u32> {
+    pub(super) fn levelling_victim(&mut self) -> Option<u32> {
         let erases = self.blocks.total_erases();
         if self.rules.level_lead == 0 || erases < self.levelled + LEVEL_EVERY {
             return None;
@@ -183,12 +183,13 @@ impl PageMapped {
         let stream = if self.rules.shared_frontier { Stream::Host } else { Stream::Moved };
         let cause = if slc { ProgramCause::Fold } else { ProgramCause::Collect };
         self.ready = self.ready.max(flash.read(at, live.ppn, live.len, slc));
-        let (mut lpn, mut left) = (live.lpn, live.len);
-        while left > 0 {
+        let mut pages_moved = 0;
+        while pages_moved < live.len {
             self.ensure_room(stream, at, flash)?;
+            let (lpn, left) = (live.lpn + pages_moved, live.len - pages_moved);
             let len = self.append(stream, cause, self.ready, lpn, left, flash);
-            lpn += len;
-            left -= len;
+            self.blocks.remove(live.ppn >> self.stride_bits, len);
+            pages_moved += len;
         }
         match cause {
             ProgramCause::Fold => self.work.folded += u64::from(live.len),

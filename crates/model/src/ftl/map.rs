@@ -2,14 +2,16 @@
 //!
 //! The logical side is authoritative. The physical side records the last owner of a page and is not
 //! updated when that owner is overwritten or discarded: a physical page is live if the logical side
-//! still points to it. Live page counts are in `superblock.rs`.
+//! still points to it. Live page counts are in `superblock.rs`, and `live.rs` has a bit for each page
+//! once collection in place asks for it.
 //!
 //! [`Map::check`] asserts that both sides agree: every mapped page has a physical page of its own.
 
+use super::bits::LivePages;
 use super::side::{CHUNK, MapDirection};
 
 /// Entries of the map read together.
-const FETCHED: usize = 64;
+pub const FETCHED: usize = 64;
 
 /// A run of live pages: `len` logical pages from `lpn`, stored in the physical pages from `ppn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +26,9 @@ pub struct LiveRun {
 /// Both directions of the mapping.
 #[derive(Debug)]
 pub struct Map {
-    logical: MapDirection,
-    physical: MapDirection,
+    pub(super) logical: MapDirection,
+    pub(super) physical: MapDirection,
+    pub(super) live: Option<LivePages>,
     mapped: u64,
 }
 
@@ -35,6 +38,7 @@ impl Map {
         Map {
             logical: MapDirection::new(logical),
             physical: MapDirection::new(physical),
+            live: None,
             mapped: 0,
         }
     }
@@ -78,16 +82,40 @@ impl Map {
     pub fn bind(&mut self, lpn: u32, ppn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
         if n == 1 && self.logical.is_explicit(lpn) {
             match self.logical.swap_entry(lpn, ppn) {
-                Some(old) => dropped(old, 1),
+                Some(old) => {
+                    if let Some(live) = &mut self.live {
+                        live.forget(old, 1);
+                    }
+                    dropped(old, 1);
+                }
                 None => self.mapped += 1,
             }
-            if self.physical.is_explicit(ppn) {
-                self.physical.swap_entry(ppn, lpn);
-                return;
-            }
-            return self.physical.set(ppn, 1, lpn);
+            return self.own(lpn, ppn);
         }
         self.bind_runs(lpn, ppn, n, dropped);
+    }
+
+    /// Maps logical pages from `lpn`, which are in a superblock being collected, to the physical ones
+    /// from `ppn`. `n` is at most [`Map::bindable`].
+    #[inline(always)]
+    pub fn move_pages(&mut self, lpn: u32, ppn: u32, n: u32) {
+        if n == 1 && self.logical.is_explicit(lpn) {
+            self.logical.set_entry(lpn, ppn);
+            return self.own(lpn, ppn);
+        }
+        self.bind_runs(lpn, ppn, n, |_, _| ());
+    }
+
+    /// Records the owner of a physical page.
+    #[inline(always)]
+    fn own(&mut self, lpn: u32, ppn: u32) {
+        if let Some(live) = &mut self.live {
+            live.bits.set(ppn);
+        }
+        if self.physical.is_explicit(ppn) {
+            return self.physical.set_entry(ppn, lpn);
+        }
+        self.physical.set(ppn, 1, lpn);
     }
 
     /// Maps several pages, or one of a chunk of runs.
@@ -95,6 +123,9 @@ impl Map {
     fn bind_runs(&mut self, lpn: u32, ppn: u32, n: u32, dropped: impl FnMut(u32, u32)) {
         self.drop_range(lpn, n, dropped);
         self.mapped += u64::from(n);
+        if let Some(live) = &mut self.live {
+            live.bits.set_range(ppn, n);
+        }
         self.logical.set(lpn, n, ppn);
         self.physical.set(ppn, n, lpn);
     }
@@ -113,8 +144,12 @@ impl Map {
     #[inline]
     fn drop_range(&mut self, lpn: u32, n: u32, mut dropped: impl FnMut(u32, u32)) {
         let mut unmapped = 0;
+        let live = &mut self.live;
         self.logical.pieces(lpn, n, |_, len, ppn| {
             unmapped += len;
+            if let Some(live) = live {
+                live.forget(ppn, len);
+            }
             dropped(ppn, len);
         });
         self.mapped -= u64::from(unmapped);
@@ -180,6 +215,9 @@ impl Map {
                 owned += if owner.wrapping_sub(lpn) == page - ppn { len } else { 0 };
             });
             assert_eq!(owned, len, "logical pages from {lpn} that own those from {ppn}");
+            if let Some(live) = &self.live {
+                assert_eq!(live.bits.first_clear(ppn, ppn + len), ppn + len, "a page is live");
+            }
         });
         assert_eq!(mapped, self.mapped, "mapped pages");
     }
@@ -188,6 +226,9 @@ impl Map {
     /// any more, so this only saves memory and time, and chunks shared by several small superblocks
     /// are skipped.
     pub fn erase(&mut self, ppn: u32, n: u32) {
+        if let Some(live) = &mut self.live {
+            live.bits.clear_range(ppn, n);
+        }
         if ppn.is_multiple_of(CHUNK) && n > CHUNK / 2 {
             let first = ppn / CHUNK;
             let chunks = first..first + n.div_ceil(CHUNK);

@@ -7,9 +7,12 @@
 
 pub mod au;
 mod background;
+mod bits;
 pub mod collect;
+mod live;
 pub mod map;
 pub mod page;
+mod refill;
 pub mod side;
 pub mod slc;
 pub mod superblock;

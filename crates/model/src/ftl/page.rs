@@ -76,6 +76,22 @@ pub(super) struct Job {
     pub(super) slc: bool,
 }
 
+/// The superblock being collected in place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Refill {
+    pub(super) sb: u32,
+    /// Next page to look at, and their end; both 0 if no superblock is being collected.
+    pub(super) next: u32,
+    pub(super) end: u32,
+    /// Pages in program units that are not complete: the host's, at full density and as SLC, and moved
+    /// ones.
+    pub(super) host: [u32; 2],
+    pub(super) moved: u32,
+    /// Pages in the superblock of the cache that is being filled, and erases of full ones.
+    pub(super) cached: u32,
+    pub(super) erases: u32,
+}
+
 /// The stream that fills a frontier.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
@@ -97,6 +113,7 @@ pub struct PageMapped {
     pub(super) blocks: Superblocks,
     pub(super) frontiers: [Frontier; 2],
     pub(super) job: Option<Job>,
+    pub(super) refill: Refill,
     pub(super) owed: u64,
     pub(super) rate: u64,
     /// Time at which all data read for the open unit of moved pages have arrived.
@@ -125,6 +142,7 @@ impl PageMapped {
             blocks,
             frontiers: Default::default(),
             job: None,
+            refill: Refill::default(),
             owed: 0,
             rate: 0,
             ready: 0,
@@ -322,12 +340,16 @@ impl PageMapped {
         flash: &mut impl Flash,
     ) -> u32 {
         let bits = self.stride_bits;
-        let frontier = &mut self.frontiers[to as usize];
+        let frontier = &self.frontiers[to as usize];
         let (sb, ppn) = (frontier.sb, frontier.sb << bits | frontier.next);
         let len = Map::bindable(lpn, ppn, n.min(frontier.end - frontier.next));
-        let blocks = &mut self.blocks;
-        self.map.bind(lpn, ppn, len, |old, len| invalidate(blocks, bits, old, len));
-        blocks.add(sb, len);
+        if cause == ProgramCause::Host {
+            self.bind(lpn, ppn, len);
+        } else {
+            self.map.move_pages(lpn, ppn, len);
+        }
+        self.blocks.add(sb, len);
+        let frontier = &mut self.frontiers[to as usize];
         frontier.next += len;
         frontier.host |= cause == ProgramCause::Host;
         let full = frontier.next == frontier.end;
@@ -345,6 +367,13 @@ impl PageMapped {
         len
     }
 
+    /// Maps pages of the host, whose previous places are dead then.
+    #[inline(always)]
+    pub(super) fn bind(&mut self, lpn: u32, ppn: u32, n: u32) {
+        let (blocks, bits) = (&mut self.blocks, self.stride_bits);
+        self.map.bind(lpn, ppn, n, |old, len| invalidate(blocks, bits, old, len));
+    }
+
     #[inline]
     fn close_if_full(&mut self, to: Stream) {
         let frontier = &mut self.frontiers[to as usize];
@@ -355,7 +384,7 @@ impl PageMapped {
     }
 
     #[inline]
-    fn release_emptied(&mut self) {
+    pub(super) fn release_emptied(&mut self) {
         while let Some(sb) = self.blocks.take_emptied() {
             self.erase(sb);
         }
@@ -379,6 +408,7 @@ impl PageMapped {
     }
 
     pub(super) fn erase(&mut self, sb: u32) {
+        self.map.settle_live_if_many();
         self.map.erase(sb << self.stride_bits, self.layout.superblock_pages);
         self.worn_out |= !self.blocks.erase(sb);
     }

@@ -105,6 +105,13 @@ impl MapDirection {
         std::mem::replace(&mut segment[(index % SEGMENT) as usize], value + 1).checked_sub(1)
     }
 
+    /// Sets page `index` of an explicit chunk.
+    #[inline]
+    pub fn set_entry(&mut self, index: u32, value: u32) {
+        let segment = &mut self.segments[(index / SEGMENT) as usize];
+        segment[(index % SEGMENT) as usize] = value + 1;
+    }
+
     /// Entries of `n` pages of one explicit chunk, from page `index`.
     #[inline]
     fn entries(&self, index: u32, n: u32) -> &[u32] {

@@ -281,6 +281,19 @@ impl Superblocks {
         true
     }
 
+    /// Takes a closed superblock for collection in place, which erases it so often. Returns false, and
+    /// does not take it, if that would wear it out.
+    pub fn renew(&mut self, sb: u32, erases: u32) -> bool {
+        let i = sb as usize;
+        let lasts = self.erases[i] + erases < self.endurance(sb);
+        if lasts {
+            self.pin(sb);
+            self.erases[i] += erases;
+            self.total_erases += u64::from(erases);
+        }
+        lasts
+    }
+
     /// Endurance of this superblock in erase cycles: the mean, plus or minus up to a tenth.
     fn endurance(&self, sb: u32) -> u32 {
         let draw = mix(self.wear.seed ^ u64::from(sb)) >> 32;
